@@ -1,0 +1,27 @@
+# Every target is self-sufficient: it installs what it lacks (see scripts/tools). The logic is in scripts/.
+.DEFAULT_GOAL := help
+.PHONY: help run test lint bench test-long fuzz peers
+
+help: ## show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+
+run: ## build the server and serve the example on a high port
+	@scripts/run
+
+test: ## everything that must be green: lint, the real peers, all tests, a minute of each fuzz target
+	@scripts/test
+
+lint: ## formatting, clippy, dependencies (bans, licenses, sources), text rules
+	@scripts/lint
+
+bench: ## CPU per query beside CoreDNS and a bare echo
+	@scripts/bench
+
+test-long: ## hours: large counts and long outages; the report is kept under bench/results/
+	@scripts/test-long
+
+fuzz: ## fuzz each target for SECONDS (default 600)
+	@scripts/fuzz $(or $(SECONDS),600)
+
+peers: ## build the real etcd, kube-apiserver, CoreDNS and external-dns into the user's cache
+	@peers/build all
