@@ -1,0 +1,280 @@
+//! Keys of server blocks: `[scheme://]ZONE[:PORT]`, and the zones they stand for.
+
+use std::fmt;
+
+use crate::block::ServerBlock;
+use crate::diagnostic::Diagnostic;
+use crate::domain;
+use crate::reverse::{self, Prefix};
+use crate::span::Span;
+
+/// How queries arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scheme {
+    Dns,
+    Tls,
+    Quic,
+    Grpc,
+    Https,
+    Https3,
+    /// Taken in a key, but CoreDNS listens on nothing for it.
+    Unix,
+}
+
+impl Scheme {
+    pub const ALL: [Scheme; 7] =
+        [Scheme::Dns, Scheme::Tls, Scheme::Quic, Scheme::Grpc, Scheme::Https, Scheme::Https3, Scheme::Unix];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Scheme::Dns => "dns",
+            Scheme::Tls => "tls",
+            Scheme::Quic => "quic",
+            Scheme::Grpc => "grpc",
+            Scheme::Https => "https",
+            Scheme::Https3 => "https3",
+            Scheme::Unix => "unix",
+        }
+    }
+
+    /// Port when the key names none. Plain DNS has the one of the command line.
+    pub fn default_port(self, dns_port: &str) -> &str {
+        match self {
+            Scheme::Dns => dns_port,
+            Scheme::Tls | Scheme::Quic => "853",
+            Scheme::Grpc | Scheme::Https | Scheme::Https3 => "443",
+            Scheme::Unix => "",
+        }
+    }
+
+    /// Takes the scheme off the front of `text`; what has none, or an unknown one, is plain DNS as it stands.
+    pub fn split(text: &str) -> (Scheme, &str) {
+        let found = Scheme::ALL.into_iter().find_map(|scheme| {
+            let rest = text.strip_prefix(scheme.as_str())?.strip_prefix("://")?;
+            Some((scheme, rest))
+        });
+        found.unwrap_or((Scheme::Dns, text))
+    }
+}
+
+impl fmt::Display for Scheme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One zone to be served. Displays as `dns://example.org.:53`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZoneKey {
+    pub scheme: Scheme,
+    /// Absolute and in lower case.
+    pub zone: String,
+    /// A whole number, but not always a port: `:70000` and `:-1` pass here, and fail when listening.
+    pub port: String,
+    pub span: Span,
+}
+
+impl ZoneKey {
+    pub fn port_number(&self) -> Result<u16, Diagnostic> {
+        let invalid = |_| Diagnostic::error(format!("address {}: invalid port", self.port)).at(&self.span);
+        self.port.parse().map_err(invalid)
+    }
+}
+
+impl fmt::Display for ZoneKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}:{}", self.scheme, self.zone, self.port)
+    }
+}
+
+/// The zones of all keys of a block, in order, each CIDR key expanded in its place.
+pub fn block_zones(block: &ServerBlock, dns_port: &str) -> Result<Vec<ZoneKey>, Diagnostic> {
+    let mut zones = Vec::new();
+    for key in &block.keys {
+        zones.extend(expand(&key.text, &key.span, dns_port)?);
+    }
+    Ok(zones)
+}
+
+/// The zones one key stands for: one, or more for a prefix that ends within a label.
+pub fn expand(key: &str, span: &Span, dns_port: &str) -> Result<Vec<ZoneKey>, Diagnostic> {
+    let invalid = |message: String| Diagnostic::inspecting(message).at(span);
+    let (scheme, rest) = Scheme::split(key);
+    let (hosts, port) = split_host_port(rest).map_err(invalid)?;
+    for host in &hosts {
+        // Once more with the trailing dot, which may make a name too long that was not.
+        split_host_port(&domain::absolute(host)).map_err(invalid)?;
+    }
+    let port = port.unwrap_or_else(|| scheme.default_port(dns_port).to_string());
+    let zone_key = |host: &String| ZoneKey {
+        scheme,
+        zone: domain::normalize(host),
+        port: port.clone(),
+        span: span.clone(),
+    };
+    Ok(hosts.iter().map(zone_key).collect())
+}
+
+/// The zones `name` stands for, without scheme and port. None if it is not valid: what is not a zone is passed over in
+/// silence wherever CoreDNS uses this.
+pub fn normalize_exact(name: &str) -> Vec<String> {
+    let (_, rest) = Scheme::split(name);
+    match split_host_port(rest) {
+        Ok((hosts, _)) => hosts.iter().map(|host| domain::normalize(host)).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The zones a plugin is to handle: those given as its arguments, or else the block's own.
+pub fn zones_from_args_or_block<S: AsRef<str>>(args: &[S], block: &[ZoneKey]) -> Vec<String> {
+    if args.is_empty() {
+        return block.iter().map(|key| key.zone.clone()).collect();
+    }
+    args.iter().flat_map(|arg| normalize_exact(arg.as_ref())).collect()
+}
+
+/// Splits off a port and expands a prefix. An address without a mask is a name like any other, and its last group may
+/// well be taken for a port.
+fn split_host_port(text: &str) -> Result<(Vec<String>, Option<String>), String> {
+    let colon = text.rfind(':');
+    if text.is_empty() || colon == Some(text.len() - 1) {
+        return Err(format!("expecting data after last colon: {}", go_quoted(text)));
+    }
+    let port = colon.and_then(|at| whole_number(&text[at + 1..]));
+    let host = if port.is_some() { &text[..colon.unwrap_or_default()] } else { text };
+    if host.len() > 255 {
+        return Err(format!("specified zone is too long: {} > 255", host.len()));
+    }
+    if !domain::is_domain_name(host) {
+        return Err(format!("zone is not a valid domain name: {host}"));
+    }
+    let Some(prefix) = Prefix::parse(host) else {
+        return Ok((vec![host.to_string()], port));
+    };
+    if host.starts_with(':') || (host.starts_with('0') && host.contains(':')) {
+        return Err(format!("invalid CIDR {host}"));
+    }
+    Ok((reverse::zones(prefix), port))
+}
+
+/// A number as Go's `Atoi` takes it, sign and leading zeros included, written plainly.
+fn whole_number(text: &str) -> Option<String> {
+    text.parse::<i64>().ok().map(|number| number.to_string())
+}
+
+/// A string in quotes as Go's `%q` writes it.
+fn go_quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if c != ' ' && (c.is_control() || c.is_whitespace()) => {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::span::SourceFile;
+
+    fn span() -> Span {
+        Span { file: SourceFile::main("Corefile", b""), start: 0, end: 0, line: 1, column: 1 }
+    }
+
+    fn check(key: &str, expected: &[&str]) {
+        let found = expand(key, &span(), "53").unwrap();
+        let found: Vec<_> = found.iter().map(ZoneKey::to_string).collect();
+        assert_eq!(found, expected, "{key}");
+    }
+
+    fn check_error(key: &str, expected: &str) {
+        let error = expand(key, &span(), "53").unwrap_err();
+        assert_eq!(error.to_string(), format!("error inspecting server blocks: {expected}"), "{key}");
+    }
+
+    #[test]
+    fn names_schemes_and_ports() {
+        check(".", &["dns://.:53"]);
+        check("Example.ORG", &["dns://example.org.:53"]);
+        check("example.org.:1053", &["dns://example.org.:1053"]);
+        check("dns://.:0053", &["dns://.:53"]);
+        check("tls://example.org", &["tls://example.org.:853"]);
+        check("quic://example.org", &["quic://example.org.:853"]);
+        check("grpc://example.org", &["grpc://example.org.:443"]);
+        check("https://example.org:8443", &["https://example.org.:8443"]);
+        check("https3://example.org", &["https3://example.org.:443"]);
+    }
+
+    #[test]
+    fn what_else_passes() {
+        check("ftp://example.org", &["dns://ftp://example.org.:53"]);
+        check("TLS://example.org", &["dns://tls://example.org.:53"]);
+        check("example.org:domain", &["dns://example.org:domain.:53"]);
+        check("example.org:-1", &["dns://example.org.:-1"]);
+        check("example.org:+53", &["dns://example.org.:53"]);
+        check("2001:db8::1", &["dns://2001:db8:.:1"]);
+        check("unix://x", &["unix://x.:"]);
+        check("}", &["dns://}.:53"]);
+    }
+
+    #[test]
+    fn prefixes() {
+        check("10.0.0.0/24", &["dns://0.0.10.in-addr.arpa.:53"]);
+        check("tls://10.0.0.0/23:99", &["tls://0.0.10.in-addr.arpa.:99", "tls://1.0.10.in-addr.arpa.:99"]);
+        check("2001:db8::/32", &["dns://8.b.d.0.1.0.0.2.ip6.arpa.:53"]);
+        check("2001:db8::/32:54", &["dns://8.b.d.0.1.0.0.2.ip6.arpa.:54"]);
+        // With a trailing dot it is a name.
+        check("10.0.0.0/24.", &["dns://10.0.0.0/24.:53"]);
+        check("10.0.0.0", &["dns://10.0.0.0.:53"]);
+    }
+
+    #[test]
+    fn errors() {
+        check_error("", "expecting data after last colon: \"\"");
+        check_error("dns://", "expecting data after last colon: \"\"");
+        check_error("example.org:", "expecting data after last colon: \"example.org:\"");
+        check_error(":53", "zone is not a valid domain name: ");
+        check_error("a..b", "zone is not a valid domain name: a..b");
+        check_error("::/8", "invalid CIDR ::/8");
+        check_error("0::1/8", "invalid CIDR 0::1/8");
+        check_error(&"a".repeat(256), "specified zone is too long: 256 > 255");
+        let label = "a".repeat(63);
+        check_error(
+            &format!("{label}.{label}.{label}.{}:53", "a".repeat(63)),
+            // Fits without its last dot, but not with it: CoreDNS asks twice.
+            "specified zone is too long: 256 > 255",
+        );
+    }
+
+    #[test]
+    fn ports() {
+        let key = |text: &str| expand(text, &span(), "53").unwrap().remove(0);
+        assert_eq!(key("a:70").port_number(), Ok(70));
+        assert_eq!(key("a:70000").port_number().unwrap_err().to_string(), "address 70000: invalid port");
+    }
+
+    #[test]
+    fn zones_of_plugins() {
+        let block = expand("tls://10.0.0.0/23", &span(), "53").unwrap();
+        let none: [&str; 0] = [];
+        assert_eq!(zones_from_args_or_block(&none, &block), ["0.0.10.in-addr.arpa.", "1.0.10.in-addr.arpa."]);
+        let args = ["Example.ORG:99", "a..b", "10.0.0.0/23", "dns://x"];
+        let expected = ["example.org.", "0.0.10.in-addr.arpa.", "1.0.10.in-addr.arpa.", "x."];
+        assert_eq!(zones_from_args_or_block(&args, &block), expected);
+        assert_eq!(normalize_exact("a..b"), none);
+    }
+}

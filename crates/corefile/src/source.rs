@@ -1,0 +1,148 @@
+//! Where imported files and environment variables come from: the machine, or a test's own little world.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+
+/// What a parse may ask of the world around it. Paths are text, as they are in the Corefile.
+pub trait Source {
+    /// The directory that relative paths start from.
+    fn current_directory(&self) -> io::Result<String>;
+    /// Whether something of that name is there, even a link that leads nowhere.
+    fn exists(&self, path: &str) -> bool;
+    /// Names in a directory, in any order; `None` when it is not one or cannot be read.
+    fn list(&self, directory: &str) -> Option<Vec<String>>;
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
+    /// Value of an environment variable, empty when unset.
+    fn variable(&self, name: &str) -> String;
+}
+
+/// Why a file could not be read, in the words CoreDNS has for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReadError {
+    /// Could not be opened: `open PATH: no such file or directory`.
+    Open(String),
+    Directory,
+    /// Opened, but reading it failed.
+    Read(String),
+}
+
+/// The real file system and environment.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Disk;
+
+impl Source for Disk {
+    fn current_directory(&self) -> io::Result<String> {
+        Ok(std::env::current_dir()?.to_string_lossy().into_owned())
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        fs::symlink_metadata(path).is_ok()
+    }
+
+    fn list(&self, directory: &str) -> Option<Vec<String>> {
+        let entries = fs::read_dir(directory).ok()?;
+        Some(entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        let opening = |error: io::Error| ReadError::Open(format!("open {path}: {}", go_words(&error)));
+        let mut file = fs::File::open(path).map_err(opening)?;
+        if file.metadata().is_ok_and(|data| data.is_dir()) {
+            return Err(ReadError::Directory);
+        }
+        let mut bytes = Vec::new();
+        let reading = |error: io::Error| ReadError::Read(format!("read {path}: {}", go_words(&error)));
+        file.read_to_end(&mut bytes).map_err(reading)?;
+        Ok(bytes)
+    }
+
+    fn variable(&self, name: &str) -> String {
+        std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+}
+
+/// Go has the system's error texts in lower case and without the number.
+fn go_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// Files and variables in memory, for tests and fuzzing. Directories exist by having files in them; the current
+/// directory is `/`.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    files: BTreeMap<String, Vec<u8>>,
+    variables: BTreeMap<String, String>,
+}
+
+impl Memory {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a file; `path` is absolute.
+    pub fn file(mut self, path: &str, contents: impl Into<Vec<u8>>) -> Self {
+        self.files.insert(path.to_string(), contents.into());
+        self
+    }
+
+    pub fn set(mut self, name: &str, value: &str) -> Self {
+        self.variables.insert(name.to_string(), value.to_string());
+        self
+    }
+
+    fn beneath<'a>(&'a self, directory: &str) -> impl Iterator<Item = &'a str> {
+        let prefix = format!("{}/", directory.trim_end_matches('/'));
+        self.files.keys().filter_map(move |path| path.strip_prefix(&prefix))
+    }
+}
+
+impl Source for Memory {
+    fn current_directory(&self) -> io::Result<String> {
+        Ok("/".to_string())
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.files.contains_key(path) || self.beneath(path).next().is_some()
+    }
+
+    fn list(&self, directory: &str) -> Option<Vec<String>> {
+        let mut names: Vec<String> =
+            self.beneath(directory).filter_map(|path| path.split('/').next()).map(str::to_string).collect();
+        names.dedup();
+        (!names.is_empty()).then_some(names)
+    }
+
+    fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
+        match self.files.get(path) {
+            Some(contents) => Ok(contents.clone()),
+            None if self.exists(path) => Err(ReadError::Directory),
+            None => Err(ReadError::Open(format!("open {path}: no such file or directory"))),
+        }
+    }
+
+    fn variable(&self, name: &str) -> String {
+        self.variables.get(name).cloned().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_fails_in_the_words_of_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().to_string_lossy().into_owned();
+        assert_eq!(Disk.read(&path), Err(ReadError::Directory));
+        let missing = format!("{path}/missing");
+        let expected = format!("open {missing}: no such file or directory");
+        assert_eq!(Disk.read(&missing), Err(ReadError::Open(expected)));
+        fs::write(&missing, "x").unwrap();
+        assert_eq!(Disk.read(&missing), Ok(b"x".to_vec()));
+        assert_eq!(Disk.list(&path), Some(vec!["missing".to_string()]));
+    }
+}
