@@ -1,0 +1,118 @@
+//! The numbers of DNS with the names people write for them.
+
+use std::fmt;
+
+/// A record type, such as A or SRV.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Rtype(pub u16);
+
+/// A class; IN nearly always, CH for server identification.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Class(pub u16);
+
+/// What the message asks for; QUERY nearly always.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Opcode(pub u8);
+
+/// A response code, extended to 12 bits by EDNS.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Rcode(pub u16);
+
+macro_rules! named {
+    ($kind:ident, $prefix:literal, { $($(#[$doc:meta])* $constant:ident = $number:literal $text:literal),* $(,)? }) => {
+        impl $kind {
+            $($(#[$doc])* pub const $constant: $kind = $kind($number);)*
+
+            /// The mnemonic, if the number has one.
+            pub fn mnemonic(self) -> Option<&'static str> {
+                match self.0 {
+                    $($number => Some($text),)*
+                    _ => None,
+                }
+            }
+
+            /// Reads a mnemonic, in any case.
+            pub fn from_mnemonic(text: &str) -> Option<$kind> {
+                $(if text.eq_ignore_ascii_case($text) {
+                    return Some($kind($number));
+                })*
+                None
+            }
+        }
+
+        impl fmt::Display for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self.mnemonic() {
+                    Some(text) => f.write_str(text),
+                    None => write!(f, concat!($prefix, "{}"), self.0),
+                }
+            }
+        }
+
+        impl fmt::Debug for $kind {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+    };
+}
+
+named!(Rtype, "TYPE", {
+    NONE = 0 "None", A = 1 "A", NS = 2 "NS", MD = 3 "MD", MF = 4 "MF", CNAME = 5 "CNAME", SOA = 6 "SOA",
+    MB = 7 "MB", MG = 8 "MG", MR = 9 "MR", NULL = 10 "NULL", PTR = 12 "PTR", HINFO = 13 "HINFO",
+    MINFO = 14 "MINFO", MX = 15 "MX", TXT = 16 "TXT", RP = 17 "RP", AFSDB = 18 "AFSDB", X25 = 19 "X25",
+    ISDN = 20 "ISDN", RT = 21 "RT", NSAP_PTR = 23 "NSAP-PTR", SIG = 24 "SIG", KEY = 25 "KEY", PX = 26 "PX",
+    GPOS = 27 "GPOS", AAAA = 28 "AAAA", LOC = 29 "LOC", NXT = 30 "NXT", EID = 31 "EID", NIMLOC = 32 "NIMLOC",
+    SRV = 33 "SRV", ATMA = 34 "ATMA", NAPTR = 35 "NAPTR", KX = 36 "KX", CERT = 37 "CERT", DNAME = 39 "DNAME",
+    OPT = 41 "OPT", APL = 42 "APL", DS = 43 "DS", SSHFP = 44 "SSHFP", IPSECKEY = 45 "IPSECKEY",
+    RRSIG = 46 "RRSIG", NSEC = 47 "NSEC", DNSKEY = 48 "DNSKEY", DHCID = 49 "DHCID", NSEC3 = 50 "NSEC3",
+    NSEC3PARAM = 51 "NSEC3PARAM", TLSA = 52 "TLSA", SMIMEA = 53 "SMIMEA", HIP = 55 "HIP", NINFO = 56 "NINFO",
+    RKEY = 57 "RKEY", TALINK = 58 "TALINK", CDS = 59 "CDS", CDNSKEY = 60 "CDNSKEY",
+    OPENPGPKEY = 61 "OPENPGPKEY", CSYNC = 62 "CSYNC", ZONEMD = 63 "ZONEMD", SVCB = 64 "SVCB",
+    HTTPS = 65 "HTTPS", SPF = 99 "SPF", UINFO = 100 "UINFO", UID = 101 "UID", GID = 102 "GID",
+    UNSPEC = 103 "UNSPEC", NID = 104 "NID", L32 = 105 "L32", L64 = 106 "L64", LP = 107 "LP",
+    EUI48 = 108 "EUI48", EUI64 = 109 "EUI64", NXNAME = 128 "NXNAME", TKEY = 249 "TKEY", TSIG = 250 "TSIG",
+    IXFR = 251 "IXFR", AXFR = 252 "AXFR", MAILB = 253 "MAILB", MAILA = 254 "MAILA", ANY = 255 "ANY",
+    URI = 256 "URI", CAA = 257 "CAA", AVC = 258 "AVC", AMTRELAY = 260 "AMTRELAY", RESINFO = 261 "RESINFO",
+    TA = 32768 "TA", DLV = 32769 "DLV", RESERVED = 65535 "Reserved",
+});
+
+named!(Class, "CLASS", {
+    IN = 1 "IN", CS = 2 "CS", CH = 3 "CH", HS = 4 "HS", NONE = 254 "NONE", ANY = 255 "ANY",
+});
+
+named!(Opcode, "OPCODE", {
+    QUERY = 0 "QUERY", IQUERY = 1 "IQUERY", STATUS = 2 "STATUS", NOTIFY = 4 "NOTIFY", UPDATE = 5 "UPDATE",
+});
+
+named!(Rcode, "RCODE", {
+    NOERROR = 0 "NOERROR", FORMERR = 1 "FORMERR", SERVFAIL = 2 "SERVFAIL", NXDOMAIN = 3 "NXDOMAIN",
+    NOTIMP = 4 "NOTIMP", REFUSED = 5 "REFUSED", YXDOMAIN = 6 "YXDOMAIN", YXRRSET = 7 "YXRRSET",
+    NXRRSET = 8 "NXRRSET", NOTAUTH = 9 "NOTAUTH", NOTZONE = 10 "NOTZONE", DSOTYPENI = 11 "DSOTYPENI",
+    /// Also BADVERS: the number is shared, EDNS reads it so.
+    BADSIG = 16 "BADSIG", BADKEY = 17 "BADKEY", BADTIME = 18 "BADTIME", BADMODE = 19 "BADMODE",
+    BADNAME = 20 "BADNAME", BADALG = 21 "BADALG", BADTRUNC = 22 "BADTRUNC", BADCOOKIE = 23 "BADCOOKIE",
+});
+
+impl Rcode {
+    pub const BADVERS: Rcode = Rcode(16);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mnemonics() {
+        for (number, text) in
+            [(1, "A"), (28, "AAAA"), (65, "HTTPS"), (23, "NSAP-PTR"), (4711, "TYPE4711"), (0, "None")]
+        {
+            assert_eq!(Rtype(number).to_string(), text);
+        }
+        assert_eq!(Rtype::from_mnemonic("srv"), Some(Rtype::SRV));
+        assert_eq!(Rtype::from_mnemonic("nope"), None);
+        assert_eq!(Class(77).to_string(), "CLASS77");
+        assert_eq!(Rcode(3841).to_string(), "RCODE3841");
+        assert_eq!(Opcode::NOTIFY.to_string(), "NOTIFY");
+    }
+}

@@ -1,0 +1,130 @@
+//! The slow way to write a reply: every name compressed, and cut to what the client can take.
+//!
+//! Records are added in order until one does not fit; from there on nothing is, and TC is set. Room for OPT
+//! is kept. Names compress case-sensitively against every name written before, as the server we compare
+//! with does, because that decides which records still fit.
+
+use std::collections::HashMap;
+
+use crate::record::{Piece, walk_data};
+use crate::reply::{Encoded, write_fixed, write_header, write_opt, write_question};
+use crate::{Edns, Flags, Name, Query, Reply, Rtype, Section};
+
+/// Pointers have 14 bits.
+const MAX_POINTER: usize = 1 << 14;
+
+pub(crate) fn encode(
+    reply: &Reply,
+    query: &Query,
+    opt: Option<(Edns, &[u8])>,
+    limit: usize,
+    out: &mut Vec<u8>,
+) -> Encoded {
+    let opt_len = opt.map_or(0, |(_, options)| 11 + options.len());
+    let limit = limit.saturating_sub(opt_len);
+    out.resize(12, 0);
+    let mut names = Names::default();
+    write_question(query, out);
+    if query.has_question() {
+        names.learn(query.question.name(), 12);
+    }
+
+    let mut counts = [0u16; 3];
+    let mut full = out.len() >= limit;
+    let mut truncated = false;
+    for section in [Section::Answer, Section::Authority, Section::Additional] {
+        for record in reply.section(section) {
+            if full {
+                truncated = true;
+                break;
+            }
+            let start = out.len();
+            names.write(reply.owner(record, query.question.name()), true, out);
+            write_fixed(record, out);
+            write_data(record.rtype, reply.data(record), &mut names, out);
+            if out.len() > limit {
+                out.truncate(start);
+                truncated = true;
+                full = true;
+                break;
+            }
+            counts[section as usize] += 1;
+            full = out.len() == limit;
+        }
+    }
+    if let Some((edns, options)) = opt {
+        write_opt(edns, options, reply.rcode, out);
+    }
+    let mut header = Vec::with_capacity(12);
+    let flags = reply.flags.with(Flags::TC, truncated || reply.flags.has(Flags::TC));
+    write_header(reply, query, flags, opt.is_some(), counts, &mut header);
+    out[..12].copy_from_slice(&header);
+    Encoded { truncated }
+}
+
+fn write_data(rtype: Rtype, data: &[u8], names: &mut Names, out: &mut Vec<u8>) {
+    let len_at = out.len();
+    out.extend_from_slice(&[0, 0]);
+    let compressible = matches!(
+        rtype,
+        Rtype::NS
+            | Rtype::MD
+            | Rtype::MF
+            | Rtype::CNAME
+            | Rtype::SOA
+            | Rtype::MB
+            | Rtype::MG
+            | Rtype::MR
+            | Rtype::PTR
+            | Rtype::MINFO
+            | Rtype::MX
+    );
+    walk_data(rtype, data, 0, data.len(), |piece| match piece {
+        Piece::Bytes(bytes) => out.extend_from_slice(bytes),
+        Piece::Name(name) => names.write(name, compressible, out),
+    });
+    let len = (out.len() - len_at - 2) as u16;
+    out[len_at..len_at + 2].copy_from_slice(&len.to_be_bytes());
+}
+
+/// The names written so far and where.
+#[derive(Default)]
+struct Names {
+    places: HashMap<Vec<u8>, u16>,
+}
+
+impl Names {
+    /// Remembers a name already written at `at`.
+    fn learn(&mut self, name: Name<'_>, at: usize) {
+        for suffix in name.suffixes() {
+            let place = at + name.len() - suffix.len();
+            if suffix.is_root() || place >= MAX_POINTER {
+                return;
+            }
+            self.places.entry(suffix.wire().to_vec()).or_insert(place as u16);
+        }
+    }
+
+    fn write(&mut self, name: Name<'_>, compress: bool, out: &mut Vec<u8>) {
+        let start = out.len();
+        let known = name.suffixes().find_map(|suffix| {
+            self.places.get(suffix.wire()).map(|&place| (name.len() - suffix.len(), place))
+        });
+        match known {
+            Some((at, place)) if compress => {
+                out.extend_from_slice(&name.wire()[..at]);
+                out.extend_from_slice(&(0xC000 | place).to_be_bytes());
+            }
+            _ => out.extend_from_slice(name.wire()),
+        }
+        // Labels behind a known suffix are known too.
+        let fresh = known.map_or(name.len(), |(at, _)| at);
+        for suffix in name.suffixes() {
+            let offset = name.len() - suffix.len();
+            if suffix.is_root() || offset >= fresh || start + offset >= MAX_POINTER {
+                break;
+            }
+            self.places.insert(suffix.wire().to_vec(), (start + offset) as u16);
+        }
+    }
+}

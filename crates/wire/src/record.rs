@@ -1,0 +1,179 @@
+//! Records inside a reply, and the layout of the record data that holds names.
+
+use crate::{Class, Name, NameBuf, Rtype};
+
+/// The three lists of records in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Section {
+    Answer,
+    Authority,
+    Additional,
+}
+
+/// Whose record it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The question's name from this octet on: 0 is the name itself, more is one of its parents. It keeps
+    /// the client's spelling and costs two bytes on the wire.
+    Question(u8),
+    /// A name in the reply's arena.
+    Stored { at: u32, len: u8 },
+}
+
+/// One record; its data lies uncompressed in the reply's arena.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    pub owner: Owner,
+    pub rtype: Rtype,
+    pub class: Class,
+    pub ttl: u32,
+    pub(crate) data_at: u32,
+    pub(crate) data_len: u16,
+}
+
+/// A piece of record data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Field {
+    /// So many octets.
+    Octets(usize),
+    /// A character string behind its length.
+    Text,
+    /// Character strings to the end.
+    Texts,
+    /// A name that may be compressed (RFC 1035 types only, RFC 3597).
+    Name,
+    /// A name that must stay as it is.
+    PlainName,
+    /// Whatever is left.
+    Rest,
+}
+
+/// The fields of a type's data. Types without names and without fixed shape are `Rest`.
+pub(crate) fn layout(rtype: Rtype) -> &'static [Field] {
+    use Field::*;
+    match rtype {
+        Rtype::A => &[Octets(4)],
+        Rtype::AAAA => &[Octets(16)],
+        Rtype::NS | Rtype::MD | Rtype::MF | Rtype::CNAME | Rtype::MB | Rtype::MG | Rtype::MR | Rtype::PTR => {
+            &[Name]
+        }
+        Rtype::SOA => &[Name, Name, Octets(4), Octets(4), Octets(4), Octets(4), Octets(4)],
+        Rtype::MINFO => &[Name, Name],
+        Rtype::MX => &[Octets(2), Name],
+        Rtype::HINFO | Rtype::ISDN => &[Text, Text],
+        Rtype::X25 => &[Text],
+        Rtype::GPOS => &[Text, Text, Text],
+        Rtype::TXT | Rtype::SPF | Rtype::AVC | Rtype::NINFO | Rtype::RESINFO => &[Texts],
+        Rtype::RP | Rtype::TALINK => &[PlainName, PlainName],
+        Rtype::AFSDB | Rtype::RT | Rtype::KX | Rtype::LP => &[Octets(2), PlainName],
+        Rtype::PX => &[Octets(2), PlainName, PlainName],
+        Rtype::SRV => &[Octets(2), Octets(2), Octets(2), PlainName],
+        Rtype::NAPTR => &[Octets(2), Octets(2), Text, Text, Text, PlainName],
+        Rtype::DNAME | Rtype::NSAP_PTR => &[PlainName],
+        Rtype::RRSIG | Rtype::SIG => {
+            &[Octets(2), Octets(1), Octets(1), Octets(4), Octets(4), Octets(4), Octets(2), PlainName, Rest]
+        }
+        Rtype::NSEC | Rtype::NXT => &[PlainName, Rest],
+        Rtype::SVCB | Rtype::HTTPS => &[Octets(2), PlainName, Rest],
+        Rtype::TSIG => &[PlainName, Rest],
+        Rtype::TKEY => &[PlainName, Rest],
+        Rtype::DS | Rtype::CDS | Rtype::DLV | Rtype::TA => &[Octets(2), Octets(1), Octets(1), Rest],
+        Rtype::DNSKEY | Rtype::CDNSKEY | Rtype::KEY | Rtype::RKEY => &[Octets(2), Octets(1), Octets(1), Rest],
+        Rtype::SSHFP => &[Octets(1), Octets(1), Rest],
+        Rtype::TLSA | Rtype::SMIMEA => &[Octets(1), Octets(1), Octets(1), Rest],
+        Rtype::EUI48 => &[Octets(6)],
+        Rtype::EUI64 | Rtype::NID | Rtype::L64 => &[Octets(8)],
+        _ => &[Rest],
+    }
+}
+
+/// Walks the data of one record in `message[start..end]`, giving each piece to `visit`; names come
+/// decompressed. Returns false when the data does not have its type's shape. Data may end early between two
+/// fields, as in dynamic updates.
+pub(crate) fn walk_data(
+    rtype: Rtype,
+    message: &[u8],
+    start: usize,
+    end: usize,
+    mut visit: impl FnMut(Piece<'_>),
+) -> bool {
+    let mut at = start;
+    // Data cannot read past its own end, but its names may point anywhere before it.
+    let message = &message[..end];
+    for field in layout(rtype) {
+        if at == end {
+            return true;
+        }
+        let next = match field {
+            Field::Octets(n) => at + n,
+            Field::Text => at + 1 + usize::from(message[at]),
+            Field::Texts => {
+                let mut next = at;
+                while next < end {
+                    next += 1 + usize::from(message[next]);
+                }
+                next
+            }
+            Field::Rest => end,
+            Field::Name | Field::PlainName => {
+                let mut name = NameBuf::root();
+                let Ok(next) = name.read(message, at) else { return false };
+                visit(Piece::Name(name.as_name()));
+                at = next;
+                continue;
+            }
+        };
+        if next > end {
+            return false;
+        }
+        visit(Piece::Bytes(&message[at..next]));
+        at = next;
+    }
+    at == end
+}
+
+/// What [`walk_data`] hands out.
+pub(crate) enum Piece<'a> {
+    Bytes(&'a [u8]),
+    Name(Name<'a>),
+}
+
+/// Writes record data into a reply.
+pub struct Rdata<'a> {
+    pub(crate) arena: &'a mut Vec<u8>,
+}
+
+impl Rdata<'_> {
+    pub fn u8(&mut self, value: u8) -> &mut Self {
+        self.arena.push(value);
+        self
+    }
+
+    pub fn u16(&mut self, value: u16) -> &mut Self {
+        self.arena.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+
+    pub fn u32(&mut self, value: u32) -> &mut Self {
+        self.arena.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+
+    pub fn bytes(&mut self, bytes: &[u8]) -> &mut Self {
+        self.arena.extend_from_slice(bytes);
+        self
+    }
+
+    pub fn name(&mut self, name: Name<'_>) -> &mut Self {
+        self.arena.extend_from_slice(name.wire());
+        self
+    }
+
+    /// A character string; what is beyond 255 octets is cut.
+    pub fn text(&mut self, text: &[u8]) -> &mut Self {
+        let text = &text[..text.len().min(255)];
+        self.arena.push(text.len() as u8);
+        self.arena.extend_from_slice(text);
+        self
+    }
+}

@@ -1,0 +1,416 @@
+//! A reply: flags, code and records, gathered in one arena and encoded once at the end.
+//!
+//! Records are kept flat and uncompressed, so that plugins can shuffle them, change their times or take them
+//! out without decoding anything. Owners that are the question's name (or a parent of it) are only a number
+//! and become a compression pointer. Encoding is one loop; only replies too large for the client take the
+//! slower way through real compression and truncation (`compress.rs`).
+
+use crate::record::{Piece, walk_data};
+use crate::{
+    Class, Edns, EdnsOption, Flags, Name, NameBuf, Opcode, Owner, Query, Rcode, Rdata, Record, Rtype, Section,
+};
+use crate::{compress, edns};
+
+/// The OPT record a plugin gave the reply itself; otherwise the query's is reflected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opt {
+    pub udp_size: u16,
+    pub flags: u16,
+    pub(crate) options: Vec<u8>,
+}
+
+impl Opt {
+    pub fn new(udp_size: u16, dnssec_ok: bool) -> Opt {
+        Opt { udp_size, flags: if dnssec_ok { Edns::DO } else { 0 }, options: Vec::new() }
+    }
+
+    pub fn options(&self) -> impl Iterator<Item = EdnsOption<'_>> {
+        edns::options(&self.options)
+    }
+
+    pub fn push(&mut self, code: u16, data: &[u8]) {
+        self.options.extend_from_slice(&code.to_be_bytes());
+        self.options.extend_from_slice(&(data.len() as u16).to_be_bytes());
+        self.options.extend_from_slice(data);
+    }
+
+    /// Replaces the option, in its place if it was there.
+    pub fn set(&mut self, code: u16, data: &[u8]) {
+        let old = std::mem::take(&mut self.options);
+        let mut found = false;
+        for option in edns::options(&old) {
+            if option.code == code {
+                found = true;
+                self.push(code, data);
+            } else {
+                self.push(option.code, option.data);
+            }
+        }
+        if !found {
+            self.push(code, data);
+        }
+    }
+}
+
+/// How an encoding went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// Records had to be left out; TC is set.
+    pub truncated: bool,
+}
+
+/// A reply in the making. Cleared and filled again for every query.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub rcode: Rcode,
+    pub opcode: Opcode,
+    pub flags: Flags,
+    pub opt: Option<Opt>,
+    records: Vec<Record>,
+    counts: [u16; 3],
+    pub(crate) arena: Vec<u8>,
+}
+
+impl Default for Reply {
+    fn default() -> Reply {
+        Reply::new()
+    }
+}
+
+impl Reply {
+    pub fn new() -> Reply {
+        Reply {
+            rcode: Rcode::NOERROR,
+            opcode: Opcode::QUERY,
+            flags: Flags::QR,
+            opt: None,
+            records: Vec::with_capacity(16),
+            counts: [0; 3],
+            arena: Vec::with_capacity(512),
+        }
+    }
+
+    /// Forgets everything and becomes an empty NOERROR reply to `query`: RD and CD are copied, the rest is off.
+    pub fn begin(&mut self, query: &Query) {
+        self.rcode = Rcode::NOERROR;
+        self.opcode = query.opcode;
+        let copied =
+            if query.opcode == Opcode::QUERY { query.flags.0 & (Flags::RD.0 | Flags::CD.0) } else { 0 };
+        self.flags = Flags(Flags::QR.0 | copied);
+        self.opt = None;
+        self.records.clear();
+        self.counts = [0; 3];
+        self.arena.clear();
+    }
+
+    /// An empty reply with a code.
+    pub fn begin_error(&mut self, query: &Query, rcode: Rcode) {
+        self.begin(query);
+        self.rcode = rcode;
+    }
+
+    /// Adds a record; `data` writes its data.
+    pub fn push_with(
+        &mut self,
+        section: Section,
+        owner: Owner,
+        rtype: Rtype,
+        class: Class,
+        ttl: u32,
+        data: impl FnOnce(&mut Rdata<'_>),
+    ) {
+        let start = self.arena.len();
+        data(&mut Rdata { arena: &mut self.arena });
+        let data_len = self.arena.len() - start;
+        debug_assert!(data_len <= usize::from(u16::MAX));
+        let record = Record { owner, rtype, class, ttl, data_at: start as u32, data_len: data_len as u16 };
+        self.insert(section, record);
+    }
+
+    /// Adds a record of class IN with these bytes as its data.
+    pub fn push(&mut self, section: Section, owner: Owner, rtype: Rtype, ttl: u32, data: &[u8]) {
+        self.push_with(section, owner, rtype, Class::IN, ttl, |out| {
+            out.bytes(data);
+        });
+    }
+
+    fn insert(&mut self, section: Section, record: Record) {
+        let end: usize = self.counts[..=section as usize].iter().map(|&n| usize::from(n)).sum();
+        if end == self.records.len() {
+            self.records.push(record);
+        } else {
+            self.records.insert(end, record);
+        }
+        self.counts[section as usize] += 1;
+    }
+
+    /// Keeps a name for use as an owner.
+    pub fn store(&mut self, name: Name<'_>) -> Owner {
+        let at = self.arena.len() as u32;
+        self.arena.extend_from_slice(name.wire());
+        Owner::Stored { at, len: name.len() as u8 }
+    }
+
+    pub fn section(&self, section: Section) -> &[Record] {
+        &self.records[self.range(section)]
+    }
+
+    /// The records of a section, to reorder or to change in their fixed fields.
+    pub fn section_mut(&mut self, section: Section) -> &mut [Record] {
+        let range = self.range(section);
+        &mut self.records[range]
+    }
+
+    fn range(&self, section: Section) -> std::ops::Range<usize> {
+        let start: usize = self.counts[..section as usize].iter().map(|&n| usize::from(n)).sum();
+        start..start + usize::from(self.counts[section as usize])
+    }
+
+    /// Takes out the records that do not please.
+    pub fn retain(&mut self, section: Section, mut keep: impl FnMut(&Record) -> bool) {
+        let range = self.range(section);
+        let mut kept = range.start;
+        for at in range.clone() {
+            if keep(&self.records[at]) {
+                self.records.swap(kept, at);
+                kept += 1;
+            }
+        }
+        self.records.drain(kept..range.end);
+        self.counts[section as usize] = (kept - range.start) as u16;
+    }
+
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    pub fn data(&self, record: &Record) -> &[u8] {
+        let at = record.data_at as usize;
+        &self.arena[at..at + usize::from(record.data_len)]
+    }
+
+    /// Whose record it is, given the question the owner may refer to.
+    pub fn owner<'a>(&'a self, record: &Record, question: Name<'a>) -> Name<'a> {
+        let bytes = match record.owner {
+            Owner::Question(at) => &question.wire()[usize::from(at)..],
+            Owner::Stored { at, len } => &self.arena[at as usize..at as usize + usize::from(len)],
+        };
+        // Owners are only ever made from names.
+        Name::from_wire(bytes).unwrap_or(Name::ROOT)
+    }
+
+    /// Owners that follow the question keep this name from now on, because the question is about to change.
+    pub fn pin_owners(&mut self, question: Name<'_>) {
+        if !self.records.iter().any(|record| matches!(record.owner, Owner::Question(_))) {
+            return;
+        }
+        let Owner::Stored { at: base, .. } = self.store(question) else { return };
+        for record in &mut self.records {
+            if let Owner::Question(at) = record.owner {
+                record.owner =
+                    Owner::Stored { at: base + u32::from(at), len: (question.len() - usize::from(at)) as u8 };
+            }
+        }
+    }
+
+    /// Becomes a copy of another reply, both to the same question.
+    pub fn copy_from(&mut self, other: &Reply) {
+        self.rcode = other.rcode;
+        self.opcode = other.opcode;
+        self.flags = other.flags;
+        self.opt.clone_from(&other.opt);
+        self.records.clone_from(&other.records);
+        self.counts = other.counts;
+        self.arena.clone_from(&other.arena);
+    }
+
+    /// Octets with all names written out and no reflected OPT: what the query log and the metrics call size.
+    pub fn plain_len(&self, question: &crate::Question) -> usize {
+        let qname = question.name().len();
+        let records: usize = self.records.iter().map(|record| plain_record_len(record, qname)).sum();
+        12 + qname + 4 + records + self.opt.as_ref().map_or(0, |opt| 11 + opt.options.len())
+    }
+
+    /// Writes the reply for the client behind `query`, of at most `limit` octets.
+    pub fn encode(&self, query: &Query, limit: usize, out: &mut Vec<u8>) -> Encoded {
+        let opt = self.outgoing_opt(query);
+        let opt_len = opt.map_or(0, |(_, options)| 11 + options.len());
+        let qname = query.question.name();
+        let records: usize = self.records.iter().map(|record| plain_record_len(record, qname.len())).sum();
+        out.clear();
+        if 12 + qname.len() + 4 + records + opt_len > limit {
+            return compress::encode(self, query, opt, limit, out);
+        }
+        write_header(self, query, self.flags, opt.is_some(), self.counts, out);
+        write_question(query, out);
+        for record in &self.records {
+            match record.owner {
+                Owner::Question(at) if query.question.name().wire()[usize::from(at)] != 0 => {
+                    out.extend_from_slice(&(0xC00C + u16::from(at)).to_be_bytes());
+                }
+                Owner::Question(_) => out.push(0),
+                Owner::Stored { at, len } => {
+                    out.extend_from_slice(&self.arena[at as usize..at as usize + usize::from(len)]);
+                }
+            }
+            write_fixed(record, out);
+            out.extend_from_slice(&record.data_len.to_be_bytes());
+            out.extend_from_slice(self.data(record));
+        }
+        if let Some((edns, options)) = opt {
+            write_opt(edns, options, self.rcode, out);
+        }
+        Encoded { truncated: false }
+    }
+
+    /// The OPT that goes out. A query without one gets none unless a plugin insisted; with one, size and DO
+    /// are the client's, and the options only those a plugin put in.
+    fn outgoing_opt(&self, query: &Query) -> Option<(Edns, &[u8])> {
+        let reflect = |udp_size, flags| Edns { udp_size, version: 0, extended_rcode: 0, flags };
+        match (&self.opt, query.edns) {
+            (None, None) => None,
+            (None, Some(edns)) => Some((reflect(edns.udp_size, edns.flags & 0xFF00), &[])),
+            (Some(opt), Some(edns)) => {
+                Some((reflect(edns.udp_size, opt.flags & 0xFF00 | edns.flags & Edns::DO), &opt.options))
+            }
+            (Some(opt), None) => Some((reflect(opt.udp_size, opt.flags), &opt.options)),
+        }
+    }
+
+    /// Reads a whole reply message, as from another server. Returns the id and the question it answers, or
+    /// None if the message is malformed.
+    pub fn decode(&mut self, message: &[u8]) -> Option<(u16, crate::Question)> {
+        let header: &[u8; 12] = message.first_chunk()?;
+        let word = |i: usize| u16::from_be_bytes([header[i], header[i + 1]]);
+        let bits = word(2);
+        self.opcode = Opcode((bits >> 11 & 0xF) as u8);
+        self.flags = Flags(bits & 0x87F0);
+        self.rcode = Rcode(bits & 0xF);
+        self.opt = None;
+        self.records.clear();
+        self.counts = [0; 3];
+        self.arena.clear();
+        if word(4) != 1 {
+            return None;
+        }
+        let mut name = NameBuf::root();
+        let mut at = name.read(message, 12).ok()?;
+        let fixed: &[u8; 4] = message.get(at..)?.first_chunk()?;
+        let question = crate::Question::new(
+            name.as_name(),
+            Rtype(u16::from_be_bytes([fixed[0], fixed[1]])),
+            Class(u16::from_be_bytes([fixed[2], fixed[3]])),
+        );
+        at += 4;
+        for (section, count) in
+            [(Section::Answer, word(6)), (Section::Authority, word(8)), (Section::Additional, word(10))]
+        {
+            for _ in 0..count {
+                at = self.decode_record(message, at, section, question.name())?;
+            }
+        }
+        Some((word(0), question))
+    }
+
+    fn decode_record(
+        &mut self,
+        message: &[u8],
+        at: usize,
+        section: Section,
+        qname: Name<'_>,
+    ) -> Option<usize> {
+        let mut owner = NameBuf::root();
+        let at = owner.read(message, at).ok()?;
+        let head: &[u8; 10] = message.get(at..)?.first_chunk()?;
+        let rtype = Rtype(u16::from_be_bytes([head[0], head[1]]));
+        let class = Class(u16::from_be_bytes([head[2], head[3]]));
+        let ttl = u32::from_be_bytes([head[4], head[5], head[6], head[7]]);
+        let start = at + 10;
+        let end = start + usize::from(u16::from_be_bytes([head[8], head[9]]));
+        let data = message.get(start..end)?;
+        if rtype == Rtype::OPT && section == Section::Additional {
+            if !edns::valid(data) {
+                return None;
+            }
+            self.rcode = Rcode(self.rcode.0 & 0xF | u16::from(head[4]) << 4);
+            self.opt = Some(Opt { udp_size: class.0, flags: (ttl & 0xFFFF) as u16, options: data.to_vec() });
+            return Some(end);
+        }
+        let owner = if owner.as_name() == qname { Owner::Question(0) } else { self.store(owner.as_name()) };
+        let mut well_formed = true;
+        self.push_with(section, owner, rtype, class, ttl, |out| {
+            well_formed = data.is_empty()
+                || walk_data(rtype, message, start, end, |piece| match piece {
+                    Piece::Bytes(bytes) => {
+                        out.bytes(bytes);
+                    }
+                    Piece::Name(name) => {
+                        out.name(name);
+                    }
+                });
+        });
+        well_formed.then_some(end)
+    }
+}
+
+fn plain_record_len(record: &Record, qname: usize) -> usize {
+    let owner = match record.owner {
+        Owner::Question(at) => qname - usize::from(at),
+        Owner::Stored { len, .. } => usize::from(len),
+    };
+    owner + 10 + usize::from(record.data_len)
+}
+
+pub(crate) fn write_header(
+    reply: &Reply,
+    query: &Query,
+    flags: Flags,
+    opt: bool,
+    counts: [u16; 3],
+    out: &mut Vec<u8>,
+) {
+    let bits = flags.0 | u16::from(reply.opcode.0) << 11 | reply.rcode.0 & 0xF;
+    let additional = counts[2] + u16::from(opt);
+    let mut header = [0; 12];
+    for (place, word) in header.chunks_exact_mut(2).zip([
+        query.id,
+        bits,
+        u16::from(query.has_question()),
+        counts[0],
+        counts[1],
+        additional,
+    ]) {
+        place.copy_from_slice(&word.to_be_bytes());
+    }
+    out.extend_from_slice(&header);
+}
+
+pub(crate) fn write_question(query: &Query, out: &mut Vec<u8>) {
+    if !query.has_question() {
+        return;
+    }
+    out.extend_from_slice(query.question.name().wire());
+    out.extend_from_slice(&query.question.qtype.0.to_be_bytes());
+    out.extend_from_slice(&query.question.qclass.0.to_be_bytes());
+}
+
+/// Type, class and time to live: what lies between owner and data length.
+pub(crate) fn write_fixed(record: &Record, out: &mut Vec<u8>) {
+    let mut fixed = [0; 8];
+    fixed[..2].copy_from_slice(&record.rtype.0.to_be_bytes());
+    fixed[2..4].copy_from_slice(&record.class.0.to_be_bytes());
+    fixed[4..].copy_from_slice(&record.ttl.to_be_bytes());
+    out.extend_from_slice(&fixed);
+}
+
+pub(crate) fn write_opt(edns: Edns, options: &[u8], rcode: Rcode, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[0, 0, 41]);
+    out.extend_from_slice(&edns.udp_size.to_be_bytes());
+    out.extend_from_slice(&[(rcode.0 >> 4) as u8, edns.version]);
+    out.extend_from_slice(&edns.flags.to_be_bytes());
+    out.extend_from_slice(&(options.len() as u16).to_be_bytes());
+    out.extend_from_slice(options);
+}
+
+#[cfg(test)]
+mod tests;
