@@ -1,0 +1,128 @@
+//! A peer's address as the kernel wrote it, kept as bytes: read without `unsafe`, sent back without conversion.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+
+/// Room for `sockaddr_in` or `sockaddr_in6`. `sockaddr_storage` would be 128 bytes per slot for nothing, since
+/// our sockets are of these two families only.
+#[derive(Clone, Copy)]
+#[repr(C, align(4))]
+pub(crate) struct RawAddr([u8; RawAddr::SIZE]);
+
+impl RawAddr {
+    pub(crate) const SIZE: usize = size_of::<libc::sockaddr_in6>();
+    pub(crate) const ZERO: RawAddr = RawAddr([0; Self::SIZE]);
+    const V4_SIZE: usize = size_of::<libc::sockaddr_in>();
+
+    /// The length to hand to the kernel with this address.
+    pub(crate) fn len(&self) -> libc::socklen_t {
+        if self.family() == libc::AF_INET { Self::V4_SIZE as _ } else { Self::SIZE as _ }
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
+        Self(bytes)
+    }
+
+    /// As Rust writes it; `None` if it is of another family.
+    pub(crate) fn to_socket_addr(self) -> Option<SocketAddr> {
+        let port = u16::from_be_bytes(self.at::<2, 2>());
+        match self.family() {
+            libc::AF_INET => Some(SocketAddrV4::new(Ipv4Addr::from(self.at::<4, 4>()), port).into()),
+            libc::AF_INET6 => {
+                let flow = u32::from_ne_bytes(self.at::<4, 4>());
+                let scope = u32::from_ne_bytes(self.at::<24, 4>());
+                Some(SocketAddrV6::new(Ipv6Addr::from(self.at::<8, 16>()), port, flow, scope).into())
+            }
+            _ => None,
+        }
+    }
+
+    fn family(&self) -> libc::c_int {
+        libc::c_int::from(libc::sa_family_t::from_ne_bytes(self.at::<0, 2>()))
+    }
+
+    /// `N` bytes from `START`, both known at compile time, so that this is a plain load.
+    fn at<const START: usize, const N: usize>(&self) -> [u8; N] {
+        const { assert!(START + N <= Self::SIZE) };
+        let mut out = [0; N];
+        out.copy_from_slice(&self.0[START..START + N]);
+        out
+    }
+}
+
+// The offsets used above are the kernel's; here the compiler compares them with libc's.
+const _: () = {
+    use std::mem::offset_of;
+    assert!(
+        offset_of!(libc::sockaddr_in, sin_family) == 0 && offset_of!(libc::sockaddr_in6, sin6_family) == 0
+    );
+    assert!(offset_of!(libc::sockaddr_in, sin_port) == 2 && offset_of!(libc::sockaddr_in6, sin6_port) == 2);
+    assert!(offset_of!(libc::sockaddr_in, sin_addr) == 4 && offset_of!(libc::sockaddr_in6, sin6_addr) == 8);
+    assert!(offset_of!(libc::sockaddr_in6, sin6_flowinfo) == 4);
+    assert!(offset_of!(libc::sockaddr_in6, sin6_scope_id) == 24);
+    assert!(RawAddr::SIZE == 28 && align_of::<RawAddr>() >= align_of::<libc::sockaddr_in6>());
+};
+
+/// An IPv4 client on a dual-stack socket is shown as `::ffff:a.b.c.d`; to everyone above it is `a.b.c.d`.
+pub(crate) fn unmapped(addr: SocketAddr) -> SocketAddr {
+    match addr {
+        SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {
+            Some(v4) => SocketAddrV4::new(v4, v6.port()).into(),
+            None => addr,
+        },
+        SocketAddr::V4(_) => addr,
+    }
+}
+
+/// The same for an address without port.
+pub(crate) fn unmapped_ip(ip: Ipv6Addr) -> IpAddr {
+    ip.to_ipv4_mapped().map_or(IpAddr::V6(ip), IpAddr::V4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernel_bytes_become_addresses() {
+        // (family, bytes after it, as Rust writes it)
+        let table: [(libc::c_int, &[u8], Option<&str>); 4] = [
+            (libc::AF_INET, &[0, 53, 10, 0, 0, 1], Some("10.0.0.1:53")),
+            (libc::AF_INET6, &[0x14, 0xe9], Some("[::]:5353")),
+            (libc::AF_UNIX, &[0, 53], None),
+            (0, &[], None),
+        ];
+        for (family, rest, expected) in table {
+            let mut bytes = [0; RawAddr::SIZE];
+            bytes[..2].copy_from_slice(&(family as libc::sa_family_t).to_ne_bytes());
+            bytes[2..2 + rest.len()].copy_from_slice(rest);
+            let raw = RawAddr::from_bytes(bytes);
+            assert_eq!(raw.to_socket_addr(), expected.map(|text| text.parse().unwrap()));
+        }
+    }
+
+    #[test]
+    fn scope_survives() {
+        let mut bytes = [0; RawAddr::SIZE];
+        bytes[..2].copy_from_slice(&(libc::AF_INET6 as libc::sa_family_t).to_ne_bytes());
+        bytes[8..10].copy_from_slice(&[0xfe, 0x80]);
+        bytes[24..].copy_from_slice(&3_u32.to_ne_bytes());
+        assert_eq!(RawAddr::from_bytes(bytes).to_socket_addr().unwrap().to_string(), "[fe80::%3]:0");
+    }
+
+    #[test]
+    fn only_mapped_addresses_are_unmapped() {
+        let table = [
+            ("[::ffff:192.0.2.1]:9", "192.0.2.1:9"),
+            ("[::1]:9", "[::1]:9"),
+            ("[::192.0.2.1]:9", "[::192.0.2.1]:9"),
+            ("192.0.2.1:9", "192.0.2.1:9"),
+        ];
+        for (from, to) in table {
+            let (from, to): (SocketAddr, SocketAddr) = (from.parse().unwrap(), to.parse().unwrap());
+            assert_eq!(unmapped(from), to);
+            if let IpAddr::V6(ip) = from.ip() {
+                assert_eq!(unmapped_ip(ip), to.ip());
+            }
+        }
+    }
+}

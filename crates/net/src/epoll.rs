@@ -1,0 +1,61 @@
+//! Waiting for several sockets at once.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use crate::sys;
+
+/// Level-triggered readiness to read.
+#[derive(Debug)]
+pub struct Epoll(OwnedFd);
+
+impl Epoll {
+    pub fn new() -> io::Result<Epoll> {
+        sys::epoll_create().map(Epoll)
+    }
+
+    /// Watches a descriptor. It leaves by [`Epoll::remove`], or when its last copy is closed.
+    pub fn add(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
+        sys::epoll_add(self.as_fd(), fd.as_fd(), token)
+    }
+
+    pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
+        sys::epoll_remove(self.as_fd(), fd.as_fd())
+    }
+
+    /// Waits until something can be read; how many are ready. `None` waits for ever. A signal ends the wait with 0.
+    pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
+        events.ready = 0;
+        match sys::epoll_wait(self.as_fd(), &mut events.list, timeout) {
+            Ok(ready) => events.ready = ready,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(events.ready)
+    }
+}
+
+impl AsFd for Epoll {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Room for what one [`Epoll::wait`] found.
+pub struct Events {
+    list: Box<[sys::EpollEvent]>,
+    ready: usize,
+}
+
+impl Events {
+    /// Room for `n`; if more are ready, the next wait tells of them.
+    pub fn with_capacity(n: usize) -> Events {
+        Events { list: vec![sys::EpollEvent { events: 0, u64: 0 }; n.max(1)].into(), ready: 0 }
+    }
+
+    /// The tokens given to [`Epoll::add`] of all that are ready.
+    pub fn tokens(&self) -> impl Iterator<Item = u64> {
+        self.list.iter().take(self.ready).map(|event| event.u64)
+    }
+}

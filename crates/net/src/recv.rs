@@ -1,0 +1,63 @@
+//! Datagrams in batches.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::AsFd;
+
+use crate::{ReplyTo, UdpSocket, control, sys};
+
+/// Room for a batch of datagrams, allocated once. One per worker is enough for all its sockets.
+pub struct RecvBatch(sys::Incoming);
+
+/// One datagram of a batch.
+#[derive(Clone, Copy, Debug)]
+pub struct Received<'a> {
+    /// The datagram, cut to the size of a slot.
+    pub bytes: &'a [u8],
+    /// The datagram was larger than a slot, and the rest is lost.
+    pub truncated: bool,
+    /// Who sent it; IPv4 is never mapped.
+    pub remote: SocketAddr,
+    /// The address it was sent to, if the socket was bound with pktinfo; IPv4 is never mapped.
+    pub local: Option<IpAddr>,
+    /// The way back.
+    pub reply_to: ReplyTo,
+}
+
+impl RecvBatch {
+    pub fn new(slots: usize, bytes_per_slot: usize) -> RecvBatch {
+        RecvBatch(sys::Incoming::new(slots, bytes_per_slot))
+    }
+
+    /// Takes what is waiting, up to a batch, with one system call; replaces the batch before. 0 if nothing is waiting.
+    pub fn recv(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+        loop {
+            match self.0.recv(socket.as_fd()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(0),
+                result => return result,
+            }
+        }
+    }
+
+    /// The datagrams of the last [`RecvBatch::recv`].
+    pub fn len(&self) -> usize {
+        self.0.filled()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One of them. Panics if `i` is not below what `recv` returned.
+    pub fn packet(&self, i: usize) -> Received<'_> {
+        let reply_to = ReplyTo::new(*self.0.peer(i), control::parse(self.0.control(i)));
+        Received {
+            bytes: self.0.bytes(i),
+            truncated: self.0.truncated(i),
+            remote: reply_to.remote(),
+            local: reply_to.local(),
+            reply_to,
+        }
+    }
+}

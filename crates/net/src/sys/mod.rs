@@ -1,0 +1,28 @@
+//! The system calls: all `unsafe` of the workspace, one small function each, with a safe signature where the
+//! arguments allow it.
+
+mod fixed;
+mod ifaddrs;
+mod incoming;
+mod message;
+mod option;
+mod outgoing;
+mod poll;
+mod process;
+
+use std::io;
+
+use fixed::Fixed;
+pub(crate) use ifaddrs::link_addrs;
+pub(crate) use incoming::Incoming;
+pub(crate) use option::set_option;
+pub(crate) use outgoing::{Outgoing, Reply, send_one};
+pub(crate) use poll::{
+    EpollEvent, epoll_add, epoll_create, epoll_remove, epoll_wait, eventfd, poll_writable,
+};
+pub(crate) use process::{CpuMask, affinity, raise_file_limit, set_affinity};
+
+/// What system calls return: -1 and errno, or a value.
+fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
+    if returned == -1 { Err(io::Error::last_os_error()) } else { Ok(returned) }
+}

@@ -1,0 +1,177 @@
+//! One UDP socket as the workers want it: non-blocking, shared by SO_REUSEPORT, with known buffers.
+
+use std::io;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::{ReplyTo, sys};
+
+/// How long a reply may wait for room in the socket's send buffer before it is given up.
+pub(crate) const SEND_PATIENCE: Duration = Duration::from_millis(50);
+
+/// How to open a [`UdpSocket`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UdpOptions {
+    /// Bytes of receive buffer; 0 leaves the kernel's default.
+    pub recv_buffer: usize,
+    /// Bytes of send buffer; 0 leaves the kernel's default.
+    pub send_buffer: usize,
+    /// Ask for the address each datagram was sent to, and answer from it. Needed on a wildcard address, a cost
+    /// without use on any other.
+    pub pktinfo: bool,
+}
+
+impl Default for UdpOptions {
+    fn default() -> Self {
+        Self { recv_buffer: 4 << 20, send_buffer: 4 << 20, pktinfo: false }
+    }
+}
+
+/// A bound UDP socket.
+#[derive(Debug)]
+pub struct UdpSocket {
+    fd: OwnedFd,
+    local: SocketAddr,
+}
+
+impl UdpSocket {
+    /// Opens and binds. Any number of sockets may share one address; the kernel spreads clients over them.
+    ///
+    /// `[::]` also takes IPv4; any other IPv6 address is for IPv6 only. Buffers larger than the system allows are
+    /// cut to what it allows, without an error.
+    pub fn bind(addr: SocketAddr, options: &UdpOptions) -> io::Result<UdpSocket> {
+        let socket = Socket::new(Domain::for_address(addr), Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
+        socket.set_reuse_port(true)?;
+        set_v6only(&socket, addr)?;
+        set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, options.recv_buffer)?;
+        set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, options.send_buffer)?;
+        let fd = socket.as_fd();
+        if options.pktinfo {
+            // On a dual-stack socket this one covers IPv4 too, with mapped addresses.
+            match addr {
+                SocketAddr::V4(_) => sys::set_option(fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?,
+                SocketAddr::V6(_) => sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)?,
+            }
+        }
+        ignore_path_mtu(fd, addr);
+        socket.bind(&addr.into())?;
+        let local = bound_to(&socket)?;
+        Ok(UdpSocket { fd: socket.into(), local })
+    }
+
+    /// The address it is bound to, with the port the kernel chose if port 0 was asked.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Sends one reply, from any thread. Waits a little if the send buffer is full.
+    pub fn send_to(&self, bytes: &[u8], to: &ReplyTo) -> io::Result<()> {
+        let control = to.control();
+        let reply = sys::Reply { bytes, peer: to.peer(), control: control.as_slice() };
+        let mut deadline = None;
+        loop {
+            match sys::send_one(self.as_fd(), reply) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    if !wait_writable(self.as_fd(), &mut deadline) {
+                        return Err(error);
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl AsFd for UdpSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Whether a failed bind of an IPv6 wildcard means that this machine has no IPv6 at all, so that the IPv4 wildcard
+/// should be tried instead. Asked about another address it would also say yes to an address that is not here.
+pub fn ipv6_unavailable(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::EAFNOSUPPORT | libc::EPROTONOSUPPORT | libc::EPFNOSUPPORT | libc::EADDRNOTAVAIL)
+    )
+}
+
+/// Waits until the socket takes data again. The deadline is set by the first call and shared by later ones, so that
+/// one batch or reply waits [`SEND_PATIENCE`] in total. False: it has passed.
+pub(crate) fn wait_writable(fd: BorrowedFd<'_>, deadline: &mut Option<Instant>) -> bool {
+    let now = Instant::now();
+    let deadline = *deadline.get_or_insert(now + SEND_PATIENCE);
+    match deadline.checked_duration_since(now) {
+        Some(left) if !left.is_zero() => sys::poll_writable(fd, left).is_ok(),
+        _ => false,
+    }
+}
+
+fn bound_to(socket: &Socket) -> io::Result<SocketAddr> {
+    socket.local_addr()?.as_socket().ok_or_else(|| io::Error::other("the socket is bound to no IP address"))
+}
+
+/// `[::]` takes IPv4 too whatever the sysctl `bindv6only` says; other IPv6 addresses never do.
+pub(crate) fn set_v6only(socket: &Socket, addr: SocketAddr) -> io::Result<()> {
+    match addr.ip() {
+        IpAddr::V6(ip) => socket.set_only_v6(ip != Ipv6Addr::UNSPECIFIED),
+        IpAddr::V4(_) => Ok(()),
+    }
+}
+
+/// With CAP_NET_ADMIN the size is had as asked; without it the kernel cuts it to `net.core.{r,w}mem_max`.
+fn set_buffer(socket: &Socket, force: libc::c_int, plain: libc::c_int, bytes: usize) -> io::Result<()> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
+    sys::set_option(socket.as_fd(), libc::SOL_SOCKET, force, bytes)
+        .or_else(|_| sys::set_option(socket.as_fd(), libc::SOL_SOCKET, plain, bytes))
+}
+
+/// Path MTU found by ICMP can be forged to make us fragment replies (RFC 8900 3.7); DNS servers ignore it and use
+/// the interface's MTU. Not every sandboxed kernel knows the option, and all works without it: errors are dropped.
+fn ignore_path_mtu(fd: BorrowedFd<'_>, addr: SocketAddr) {
+    let _ = sys::set_option(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_OMIT);
+    if addr.is_ipv6() {
+        let _ = sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_OMIT);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    #[test]
+    fn patience_is_shared_and_ends() {
+        let (mut full, _other) = UnixStream::pair().unwrap();
+        full.set_nonblocking(true).unwrap();
+        let mut deadline = None;
+        assert!(wait_writable(full.as_fd(), &mut deadline), "writable at once");
+        while full.write(&[0; 4096]).is_ok() {}
+        let (start, mut deadline) = (Instant::now(), None);
+        while wait_writable(full.as_fd(), &mut deadline) {}
+        assert!(start.elapsed() >= SEND_PATIENCE);
+    }
+
+    #[test]
+    fn options_reach_the_kernel() {
+        let default = UdpSocket::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::default()).unwrap();
+        let kernels = UdpOptions { recv_buffer: 0, send_buffer: 0, pktinfo: false };
+        let kernels = UdpSocket::bind("127.0.0.1:0".parse().unwrap(), &kernels).unwrap();
+        let (default, kernels) = (socket2::SockRef::from(&default), socket2::SockRef::from(&kernels));
+        // Without CAP_NET_ADMIN the system's maximum may be no more than its default.
+        assert!(default.recv_buffer_size().unwrap() >= kernels.recv_buffer_size().unwrap());
+        assert!(default.send_buffer_size().unwrap() >= kernels.send_buffer_size().unwrap());
+        assert!(default.nonblocking().unwrap() && default.reuse_port().unwrap());
+    }
+}

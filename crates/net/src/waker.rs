@@ -1,0 +1,33 @@
+//! Waking a thread that waits in an epoll.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use crate::sys;
+
+/// An eventfd: readable from [`Waker::wake`] until [`Waker::drain`].
+#[derive(Debug)]
+pub struct Waker(File);
+
+impl Waker {
+    pub fn new() -> io::Result<Waker> {
+        Ok(Waker(sys::eventfd()?.into()))
+    }
+
+    /// Wakes the waiting thread. Its only error is a counter that is full, and then the thread is awake already.
+    pub fn wake(&self) {
+        let _ = (&self.0).write(&1_u64.to_ne_bytes());
+    }
+
+    /// Takes back all wakes so far; to be called before looking for the work they announced. Nothing to take is fine.
+    pub fn drain(&self) {
+        let _ = (&self.0).read(&mut [0; 8]);
+    }
+}
+
+impl AsFd for Waker {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
