@@ -1,0 +1,87 @@
+//! A number that only grows.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::shard::{Padded, SHARDS, shard};
+use crate::text::{Kind, Labels, Metric, sample};
+
+/// A sharded count. Relaxed is enough: nothing is ordered by it, and a scrape may miss what happens during it.
+#[derive(Debug)]
+pub struct Counter {
+    cells: [Padded<AtomicU64>; SHARDS],
+}
+
+impl Counter {
+    pub const fn new() -> Self {
+        Counter { cells: [const { Padded(AtomicU64::new(0)) }; SHARDS] }
+    }
+
+    #[inline]
+    pub fn inc(&self) {
+        self.add(1);
+    }
+
+    #[inline]
+    pub fn add(&self, n: u64) {
+        self.cells[shard()].0.fetch_add(n, Ordering::Relaxed);
+    }
+
+    /// The sum over all workers.
+    pub fn get(&self) -> u64 {
+        self.cells.iter().fold(0, |sum, cell| sum.wrapping_add(cell.0.load(Ordering::Relaxed)))
+    }
+}
+
+impl Default for Counter {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Metric for Counter {
+    const KIND: Kind = Kind::Counter;
+
+    fn make(_bounds: &'static [f64]) -> Self {
+        Self::new()
+    }
+
+    fn write(&self, out: &mut String, name: &str, labels: &Labels<'_>) {
+        // As a float, because Go's client has no other counters: a million is written 1e+06.
+        sample(out, name, "", labels, None, self.get() as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::set_shard;
+
+    #[test]
+    fn sums_over_threads() {
+        static SUM: Counter = Counter::new();
+        std::thread::scope(|scope| {
+            for i in 0..2 * SHARDS {
+                scope.spawn(move || {
+                    // Half with a number of their own, half assigned.
+                    if i % 2 == 0 {
+                        set_shard(i);
+                    }
+                    (0..1000).for_each(|_| SUM.inc());
+                    SUM.add(5);
+                });
+            }
+        });
+        assert_eq!(SUM.get(), 2 * SHARDS as u64 * 1005);
+    }
+
+    #[test]
+    fn a_shard_writes_only_its_own_cell() {
+        let c = Counter::new();
+        set_shard(5);
+        c.add(7);
+        let cells: Vec<u64> = c.cells.iter().map(|cell| cell.0.load(Ordering::Relaxed)).collect();
+        assert_eq!(cells.iter().sum::<u64>(), 7);
+        assert_eq!(cells[5], 7);
+        assert_eq!(size_of_val(&c.cells[0]), 64);
+    }
+}

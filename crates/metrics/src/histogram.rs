@@ -1,0 +1,174 @@
+//! How often a value fell into which bucket.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::gauge::add_bits;
+use crate::shard::{Padded, SHARDS, shard};
+use crate::text::{Kind, Labels, Metric, count, sample};
+
+/// The most bounds a histogram can have, without +Inf. The cells are arrays of this length and not boxes, so that
+/// a histogram can be a `static` and `observe` follows no pointer.
+pub const MAX_BUCKETS: usize = 20;
+
+/// The upper bounds CoreDNS uses. Computed by repeated multiplication as in Go, so that rounding is the same.
+pub mod buckets {
+    /// Durations of queries, 0.25 ms to 8.192 s.
+    pub const TIME: &[f64] = &exponential::<16>(0.00025, 2.0);
+    /// Durations where few series matter more than detail, 0.25 ms to 2.5 s.
+    pub const SLIM_TIME: &[f64] = &exponential::<5>(0.00025, 10.0);
+    /// Sizes of messages in bytes.
+    pub const SIZE: &[f64] =
+        &[0.0, 100.0, 200.0, 300.0, 400.0, 511.0, 1023.0, 2047.0, 4095.0, 8291.0, 16e3, 32e3, 48e3, 64e3];
+    /// From a change in Kubernetes to its names, 1 ms to 524.288 s.
+    pub const PROGRAMMING: &[f64] = &exponential::<20>(0.001, 2.0);
+    /// The defaults of Prometheus's clients.
+    pub const DEFAULT: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+    const fn exponential<const N: usize>(start: f64, factor: f64) -> [f64; N] {
+        let mut bounds = [start; N];
+        let mut i = 1;
+        while i < N {
+            bounds[i] = bounds[i - 1] * factor;
+            i += 1;
+        }
+        bounds
+    }
+}
+
+#[derive(Debug)]
+struct Cell {
+    counts: [AtomicU64; MAX_BUCKETS + 1],
+    /// The sum as the bits of a float, as Go's client keeps it.
+    sum: AtomicU64,
+}
+
+/// A sharded histogram with fixed upper bounds.
+#[derive(Debug)]
+pub struct Histogram {
+    bounds: &'static [f64],
+    cells: [Padded<Cell>; SHARDS],
+}
+
+impl Histogram {
+    /// `bounds` ascend and leave +Inf out.
+    ///
+    /// # Panics
+    ///
+    /// With more than [`MAX_BUCKETS`] bounds; for a `static` that is an error of the compiler.
+    pub const fn new(bounds: &'static [f64]) -> Self {
+        assert!(bounds.len() <= MAX_BUCKETS, "too many buckets");
+        Histogram {
+            bounds,
+            cells: [const {
+                Padded(Cell {
+                    counts: [const { AtomicU64::new(0) }; MAX_BUCKETS + 1],
+                    sum: AtomicU64::new(0),
+                })
+            }; SHARDS],
+        }
+    }
+
+    #[inline]
+    pub fn observe(&self, value: f64) {
+        // At most 20 bounds, and most values are small: a scan from the left beats a binary search.
+        let bucket = self.bounds.iter().position(|bound| value <= *bound).unwrap_or(self.bounds.len());
+        let cell = &self.cells[shard()].0;
+        cell.counts[bucket].fetch_add(1, Ordering::Relaxed);
+        add_bits(&cell.sum, value);
+    }
+
+    /// The sum over all workers. The count is that of the buckets, so the two always agree, even mid-scrape.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut total = 0;
+        let mut cumulative = [0; MAX_BUCKETS + 1];
+        for (bucket, out) in cumulative.iter_mut().enumerate() {
+            total += self.cells.iter().map(|cell| cell.0.counts[bucket].load(Ordering::Relaxed)).sum::<u64>();
+            *out = total;
+        }
+        let sum = self.cells.iter().map(|cell| f64::from_bits(cell.0.sum.load(Ordering::Relaxed))).sum();
+        Snapshot { buckets: self.bounds.iter().copied().zip(cumulative).collect(), sum, count: total }
+    }
+}
+
+/// A histogram at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// Upper bound and number of values up to it (cumulative); +Inf, which is `count`, is left out.
+    pub buckets: Vec<(f64, u64)>,
+    pub sum: f64,
+    pub count: u64,
+}
+
+impl Metric for Histogram {
+    const KIND: Kind = Kind::Histogram;
+
+    fn make(bounds: &'static [f64]) -> Self {
+        Self::new(bounds)
+    }
+
+    fn bounds(&self) -> &'static [f64] {
+        self.bounds
+    }
+
+    fn write(&self, out: &mut String, name: &str, labels: &Labels<'_>) {
+        let snapshot = self.snapshot();
+        for (bound, n) in &snapshot.buckets {
+            count(out, name, "_bucket", labels, Some(*bound), *n);
+        }
+        count(out, name, "_bucket", labels, Some(f64::INFINITY), snapshot.count);
+        sample(out, name, "_sum", labels, None, snapshot.sum);
+        count(out, name, "_count", labels, None, snapshot.count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::go_float;
+
+    #[test]
+    fn bounds_are_inclusive_and_counts_cumulative() {
+        let h = Histogram::new(&[1.0, 2.0]);
+        for value in [0.5, 1.0, 1.5, 2.0, 2.5] {
+            h.observe(value);
+        }
+        assert_eq!(h.snapshot(), Snapshot { buckets: vec![(1.0, 2), (2.0, 4)], sum: 7.5, count: 5 });
+    }
+
+    #[test]
+    fn sums_over_threads() {
+        static H: Histogram = Histogram::new(buckets::TIME);
+        std::thread::scope(|scope| {
+            for i in 0..8 {
+                scope.spawn(move || {
+                    crate::set_shard(i);
+                    (0..1000).for_each(|_| H.observe(0.25));
+                });
+            }
+        });
+        let s = H.snapshot();
+        assert_eq!((s.count, s.sum), (8000, 2000.0));
+        assert_eq!(s.buckets[9], (0.128, 0));
+        assert_eq!(s.buckets[10], (0.256, 8000));
+    }
+
+    #[test]
+    fn bounds_read_as_those_of_coredns() {
+        let check = |bounds: &[f64], text: &str| {
+            let got: Vec<String> = bounds.iter().map(|b| go_float(*b)).collect();
+            assert_eq!(got.join(" "), text);
+        };
+        check(
+            buckets::TIME,
+            "0.00025 0.0005 0.001 0.002 0.004 0.008 0.016 0.032 0.064 0.128 0.256 0.512 1.024 2.048 4.096 8.192",
+        );
+        check(buckets::SLIM_TIME, "0.00025 0.0025 0.025 0.25 2.5");
+        check(buckets::SIZE, "0 100 200 300 400 511 1023 2047 4095 8291 16000 32000 48000 64000");
+        check(
+            buckets::PROGRAMMING,
+            "0.001 0.002 0.004 0.008 0.016 0.032 0.064 0.128 0.256 0.512 1.024 2.048 4.096 8.192 16.384 32.768 \
+             65.536 131.072 262.144 524.288",
+        );
+        check(buckets::DEFAULT, "0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 5 10");
+    }
+}

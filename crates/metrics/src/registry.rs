@@ -1,0 +1,233 @@
+//! All metrics by name, and their text.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::text::{Kind, Metric, header};
+use crate::{Counter, Family, Gauge, Histogram};
+
+static GLOBAL: Registry = Registry::new();
+
+/// The registry of the process, which `prometheus` serves.
+pub fn registry() -> &'static Registry {
+    &GLOBAL
+}
+
+/// Names, and what is written under them. Tests make their own.
+///
+/// Registering is idempotent: a reload sets every plugin up again, and its counters must go on counting. The
+/// second caller gets what the first one registered, provided that type, labels and buckets are the same.
+#[derive(Default)]
+pub struct Registry {
+    entries: RwLock<BTreeMap<&'static str, Registered>>,
+}
+
+struct Registered {
+    help: &'static str,
+    shape: Shape,
+    source: Arc<dyn Source>,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Shape {
+    kind: Kind,
+    labels: Option<&'static [&'static str]>,
+    bounds: &'static [f64],
+}
+
+/// The name is taken by a metric of another shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegisterError {
+    pub name: &'static str,
+}
+
+impl fmt::Display for RegisterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "metric {} is already registered with another type, other labels or other buckets",
+            self.name
+        )
+    }
+}
+
+impl std::error::Error for RegisterError {}
+
+/// Anything that writes the samples of one name.
+trait Source: Any + Send + Sync {
+    fn write(&self, out: &mut String, name: &str);
+}
+
+/// A metric without labels that lives in a `static`.
+struct Single<M: 'static>(&'static M);
+
+impl<M: Metric> Source for Single<M> {
+    fn write(&self, out: &mut String, name: &str) {
+        self.0.write(out, name, &[]);
+    }
+}
+
+impl<M: Metric> Source for Family<M> {
+    fn write(&self, out: &mut String, name: &str) {
+        // Go's client sorts labels by name, whatever order they were declared in, and series by the values in
+        // that order.
+        let mut order: Vec<usize> = (0..self.labels().len()).collect();
+        order.sort_by_key(|at| self.labels()[*at]);
+
+        let children = self.children();
+        let mut rows: Vec<(Vec<(&str, &str)>, &M)> = children
+            .iter()
+            .map(|(values, metric)| {
+                let labels = order
+                    .iter()
+                    .map(|at| (self.labels()[*at], values.get(*at).map_or("", |value| &**value)))
+                    .collect();
+                (labels, &**metric)
+            })
+            .collect();
+        rows.sort_by(|a, b| a.0.cmp(&b.0));
+        for (labels, metric) in rows {
+            metric.write(out, name, &labels);
+        }
+    }
+}
+
+impl Registry {
+    pub const fn new() -> Self {
+        Registry { entries: RwLock::new(BTreeMap::new()) }
+    }
+
+    pub fn register_counter(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        counter: &'static Counter,
+    ) -> Result<&'static Counter, RegisterError> {
+        self.single(name, help, Kind::Counter, counter)
+    }
+
+    pub fn register_gauge(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        gauge: &'static Gauge,
+    ) -> Result<&'static Gauge, RegisterError> {
+        self.single(name, help, Kind::Gauge, gauge)
+    }
+
+    /// A float shown as a counter, for totals kept elsewhere: `process_cpu_seconds_total`.
+    pub fn register_float_counter(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        total: &'static Gauge,
+    ) -> Result<&'static Gauge, RegisterError> {
+        self.single(name, help, Kind::Counter, total)
+    }
+
+    pub fn register_histogram(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        histogram: &'static Histogram,
+    ) -> Result<&'static Histogram, RegisterError> {
+        self.single(name, help, Kind::Histogram, histogram)
+    }
+
+    /// Counters told apart by `labels`; the registry keeps them.
+    pub fn counters(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &'static [&'static str],
+    ) -> Result<Arc<Family<Counter>>, RegisterError> {
+        self.family(name, help, labels, &[])
+    }
+
+    pub fn gauges(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &'static [&'static str],
+    ) -> Result<Arc<Family<Gauge>>, RegisterError> {
+        self.family(name, help, labels, &[])
+    }
+
+    pub fn histograms(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &'static [&'static str],
+        bounds: &'static [f64],
+    ) -> Result<Arc<Family<Histogram>>, RegisterError> {
+        self.family(name, help, labels, bounds)
+    }
+
+    /// The exposition, `text/plain; version=0.0.4`: sorted by name, then by label values. A family without any
+    /// series is left out, as Go's client does.
+    pub fn encode(&self) -> String {
+        let mut out = String::new();
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        for (name, registered) in entries.iter() {
+            let start = out.len();
+            header(&mut out, name, registered.help, registered.shape.kind);
+            let samples = out.len();
+            registered.source.write(&mut out, name);
+            if out.len() == samples {
+                out.truncate(start);
+            }
+        }
+        out
+    }
+
+    fn single<M: Metric>(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        kind: Kind,
+        metric: &'static M,
+    ) -> Result<&'static M, RegisterError> {
+        let shape = Shape { kind, labels: None, bounds: metric.bounds() };
+        Ok(self.register(name, help, shape, Single(metric))?.0)
+    }
+
+    fn family<M: Metric>(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        labels: &'static [&'static str],
+        bounds: &'static [f64],
+    ) -> Result<Arc<Family<M>>, RegisterError> {
+        let shape = Shape { kind: M::KIND, labels: Some(labels), bounds };
+        self.register(name, help, shape, Family::<M>::empty(labels, bounds))
+    }
+
+    /// `made` under this name, or what is there already if it has the same shape.
+    fn register<S: Source>(
+        &self,
+        name: &'static str,
+        help: &'static str,
+        shape: Shape,
+        made: S,
+    ) -> Result<Arc<S>, RegisterError> {
+        let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
+        match entries.entry(name) {
+            Entry::Vacant(entry) => {
+                let source = Arc::new(made);
+                entry.insert(Registered { help, shape, source: Arc::clone(&source) as Arc<dyn Source> });
+                Ok(source)
+            }
+            Entry::Occupied(entry) if entry.get().shape == shape => {
+                let existing: Arc<dyn Any + Send + Sync> = entry.get().source.clone();
+                existing.downcast().map_err(|_| RegisterError { name })
+            }
+            Entry::Occupied(_) => Err(RegisterError { name }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
