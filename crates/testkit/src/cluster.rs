@@ -1,0 +1,206 @@
+//! A real Kubernetes API on loopback: etcd and kube-apiserver, nothing more.
+//!
+//! No controller-manager, scheduler or kubelet runs: EndpointSlices, Pod and Service status and the like
+//! are written by the test itself. Several clusters can share one etcd, each under a prefix of its own.
+
+mod api;
+mod etcd;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+use crate::error::{Context, Error, Result};
+use crate::peers::Peer;
+use crate::ports;
+use crate::process::Process;
+
+pub use api::{Api, Method, Response};
+pub use etcd::Etcd;
+
+/// Five seconds are usual; builds on the same machine make it more.
+const START: Duration = Duration::from_secs(120);
+
+/// Whoever presents it may do everything.
+const TOKEN: &str = "rhumb-test-admin";
+
+/// A running API server with its own data in an etcd.
+pub struct Cluster {
+    name: String,
+    // Fields are dropped in this order: the API server goes before what it needs.
+    process: Option<Process>,
+    etcd: Arc<Etcd>,
+    folder: TempDir,
+    port: u16,
+    api: Api,
+}
+
+impl Cluster {
+    /// A cluster with an etcd of its own.
+    pub fn alone() -> Result<Self> {
+        Self::start(&Arc::new(Etcd::start()?), "alone")
+    }
+
+    /// A cluster on an etcd that others may use too; `name` must be its own among them.
+    pub fn start(etcd: &Arc<Etcd>, name: &str) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        write_credentials(folder.path())?;
+        let port = ports::free()?;
+        let process = start_api_server(name, folder.path(), port, etcd)?;
+        let api = wait_until_ready(&process, folder.path(), port)?;
+        std::fs::write(folder.path().join("kubeconfig"), kubeconfig(name, folder.path(), port))?;
+        Ok(Self { name: name.to_owned(), process: Some(process), etcd: Arc::clone(etcd), folder, port, api })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `https://127.0.0.1:PORT`
+    pub fn url(&self) -> String {
+        url(self.port)
+    }
+
+    /// A file for kubectl, Rhumb and external-dns, with an admin's rights.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.path().join("kubeconfig")
+    }
+
+    /// The bearer token of an admin.
+    pub fn token(&self) -> &str {
+        TOKEN
+    }
+
+    /// The certificate that the API server can be checked with.
+    pub fn ca_file(&self) -> PathBuf {
+        certificate(self.folder.path())
+    }
+
+    /// Its REST API, as admin.
+    pub fn api(&self) -> &Api {
+        &self.api
+    }
+
+    pub fn etcd(&self) -> &Arc<Etcd> {
+        &self.etcd
+    }
+
+    /// The API server, unless stopped.
+    pub fn process(&self) -> Option<&Process> {
+        self.process.as_ref()
+    }
+
+    /// Takes the API server away, at once; its data stay.
+    pub fn stop(&mut self) -> Result<()> {
+        match self.process.take() {
+            // Asked politely it waits for its watchers first, and tests hold watches open.
+            Some(process) => process.kill().map(drop),
+            None => Ok(()),
+        }
+    }
+
+    /// Brings it back where it was, with the data it had.
+    pub fn start_again(&mut self) -> Result<()> {
+        self.stop()?;
+        let process = start_api_server(&self.name, self.folder.path(), self.port, &self.etcd)?;
+        self.api = wait_until_ready(&process, self.folder.path(), self.port)?;
+        self.process = Some(process);
+        Ok(())
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let _ = self.stop();
+    }
+}
+
+fn url(port: u16) -> String {
+    format!("https://127.0.0.1:{port}")
+}
+
+/// kube-apiserver makes it at its first start: certificate and the authority that signed it.
+fn certificate(folder: &Path) -> PathBuf {
+    folder.join("certs/apiserver.crt")
+}
+
+fn write_credentials(folder: &Path) -> Result<()> {
+    let key = rcgen::KeyPair::generate().context("making a key for service accounts")?;
+    std::fs::write(folder.join("service-account.key"), key.serialize_pem())?;
+    std::fs::write(folder.join("service-account.pub"), key.public_key_pem())?;
+    std::fs::write(folder.join("tokens.csv"), format!("{TOKEN},admin,admin,system:masters\n"))?;
+    Ok(())
+}
+
+fn start_api_server(name: &str, folder: &Path, port: u16, etcd: &Etcd) -> Result<Process> {
+    let file = |name: &str| folder.join(name).display().to_string();
+    let mut command = Command::new(Peer::KubeApiserver.locate()?);
+    command.args([
+        format!("--etcd-servers={}", etcd.url()),
+        format!("--etcd-prefix=/{name}"),
+        format!("--secure-port={port}"),
+        "--bind-address=127.0.0.1".into(),
+        "--advertise-address=127.0.0.1".into(),
+        format!("--cert-dir={}", file("certs")),
+        "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
+        format!("--service-account-key-file={}", file("service-account.pub")),
+        format!("--service-account-signing-key-file={}", file("service-account.key")),
+        "--service-cluster-ip-range=10.96.0.0/16".into(),
+        format!("--token-auth-file={}", file("tokens.csv")),
+        "--authorization-mode=RBAC".into(),
+        // Pods would need a service account, which the controller-manager makes.
+        "--disable-admission-plugins=ServiceAccount".into(),
+    ]);
+    Process::start(format!("kube-apiserver {name}"), command)
+}
+
+fn wait_until_ready(process: &Process, folder: &Path, port: u16) -> Result<Api> {
+    let deadline = Instant::now() + START;
+    loop {
+        if let Some(status) = process.exit_status() {
+            let _ = process.wait(Duration::from_secs(1));
+            return Err(Error::new(format!("{} ended ({status}):\n{}", process.name(), process.output())));
+        }
+        // The certificate is there some time before anybody listens.
+        let why_not = match Api::new(url(port), TOKEN, &certificate(folder)) {
+            Ok(api) => match api.send(Method::GET, "/readyz", None) {
+                Ok(response) if response.status == 200 => return Ok(api),
+                Ok(response) => response.text(),
+                Err(e) => e.to_string(),
+            },
+            Err(e) => e.to_string(),
+        };
+        if Instant::now() >= deadline {
+            let output = process.output();
+            return Err(Error::new(format!("{} does not get ready: {why_not}\n{output}", process.name())));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn kubeconfig(name: &str, folder: &Path, port: u16) -> String {
+    let (url, ca) = (url(port), certificate(folder).display().to_string());
+    format!(
+        "apiVersion: v1
+kind: Config
+current-context: {name}
+clusters:
+- name: {name}
+  cluster:
+    server: {url}
+    certificate-authority: {ca}
+contexts:
+- name: {name}
+  context:
+    cluster: {name}
+    user: admin
+users:
+- name: admin
+  user:
+    token: {TOKEN}
+"
+    )
+}

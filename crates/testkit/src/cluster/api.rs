@@ -1,0 +1,119 @@
+//! The REST API of a test cluster, as little of it as tests need: JSON in, JSON out, blocking.
+//!
+//! Not the client that Rhumb itself uses, on purpose: what a test writes must not depend on what it tests.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, TlsProvider, parse_pem};
+
+use crate::error::{Context, Error, Result};
+
+pub use ureq::http::Method;
+
+/// Clones share their connections; give each thread one.
+#[derive(Clone)]
+pub struct Api {
+    agent: ureq::Agent,
+    url: String,
+    token: String,
+}
+
+/// What the server said, whatever it said.
+#[derive(Clone, Debug)]
+pub struct Response {
+    pub status: u16,
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+impl Api {
+    /// Trusts only what is in `ca_file`, which must exist.
+    pub fn new(url: String, token: &str, ca_file: &Path) -> Result<Self> {
+        let pem = std::fs::read(ca_file).context(ca_file.display())?;
+        let roots: Vec<Certificate<'static>> = parse_pem(&pem)
+            .filter_map(|item| match item {
+                Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+                Ok(_) => None,
+                Err(e) => Some(Err(e)),
+            })
+            .collect::<std::result::Result<_, _>>()
+            .context(ca_file.display())?;
+        // Said here and not left to a process-wide default: in a build of the whole workspace rustls may
+        // be compiled with several providers, and then refuses to choose.
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let tls = TlsConfig::builder()
+            .provider(TlsProvider::Rustls)
+            .unversioned_rustls_crypto_provider(provider)
+            .root_certs(RootCerts::Specific(Arc::new(roots)))
+            .build();
+        let agent = ureq::Agent::config_builder()
+            .tls_config(tls)
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(30)))
+            .build()
+            .new_agent();
+        Ok(Self { agent, url, token: token.to_owned() })
+    }
+
+    pub fn get(&self, path: &str) -> Result<Value> {
+        self.json(Method::GET, path, None)
+    }
+
+    /// Creates an object in the collection at `path`.
+    pub fn create(&self, path: &str, object: &Value) -> Result<Value> {
+        self.json(Method::POST, path, Some(("application/json", object)))
+    }
+
+    pub fn replace(&self, path: &str, object: &Value) -> Result<Value> {
+        self.json(Method::PUT, path, Some(("application/json", object)))
+    }
+
+    /// A JSON merge patch; `path` may end in `/status`.
+    pub fn patch(&self, path: &str, patch: &Value) -> Result<Value> {
+        self.json(Method::PATCH, path, Some(("application/merge-patch+json", patch)))
+    }
+
+    pub fn delete(&self, path: &str) -> Result<Value> {
+        self.json(Method::DELETE, path, None)
+    }
+
+    fn json(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Value> {
+        let what = format!("{method} {path}");
+        let response = self.send(method, path, body)?;
+        if !(200..300).contains(&response.status) {
+            return Err(Error::new(format!("{what}: {} {}", response.status, response.text())));
+        }
+        serde_json::from_slice(&response.body).context(what)
+    }
+
+    /// One request with a body of the given type; any status is a response.
+    pub fn send(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Response> {
+        let what = format!("{method} {path}");
+        let mut request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url))
+            .header("authorization", format!("Bearer {}", self.token));
+        if let Some((content_type, _)) = body {
+            request = request.header("content-type", content_type);
+        }
+        let response = match body {
+            Some((_, value)) => {
+                self.agent.run(request.body(serde_json::to_vec(value).context(&what)?).context(&what)?)
+            }
+            None => self.agent.run(request.body(()).context(&what)?),
+        };
+        let mut response = response.context(&what)?;
+        let status = response.status().as_u16();
+        // Lists can be large; the default limit of 10 MB is for strangers.
+        let body = response.body_mut().with_config().limit(1 << 30).read_to_vec().context(&what)?;
+        Ok(Response { status, body })
+    }
+}

@@ -1,0 +1,259 @@
+//! Two servers, the same questions: where do the answers differ?
+
+mod difference;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::client::{self, Outcome};
+use crate::error::{Context, Error, Result};
+use crate::message::Message;
+use crate::mnemonic;
+use crate::query::{GeneratedQuery, Generator};
+
+pub use difference::{Difference, Line, Options, differences};
+
+/// How many differences a failed comparison shows.
+const SHOWN: usize = 5;
+
+/// Compares two servers, question by question. The first is the one taken as right.
+pub struct Comparison {
+    servers: [Server; 2],
+    options: Options,
+    lanes: usize,
+    timeout: Duration,
+    accept: Option<Box<Accept>>,
+}
+
+struct Server {
+    name: String,
+    addr: SocketAddr,
+}
+
+/// Says why a difference is meant to be, or `None` when it is not.
+type Accept = dyn Fn(&Difference) -> Option<&'static str> + Sync;
+
+/// What a comparison found.
+#[derive(Debug)]
+pub struct Report {
+    pub seed: u64,
+    pub asked: usize,
+    /// Questions that both left unanswered.
+    pub silent: usize,
+    /// Questions by the response code of the first server.
+    pub rcodes: BTreeMap<String, usize>,
+    /// Differences found acceptable, by reason.
+    pub accepted: BTreeMap<&'static str, usize>,
+    /// In the order of the questions.
+    pub differences: Vec<Difference>,
+}
+
+impl Comparison {
+    /// `left` is the reference; the names are for the report.
+    pub fn new(left: (&str, SocketAddr), right: (&str, SocketAddr)) -> Self {
+        let server = |(name, addr): (&str, SocketAddr)| Server { name: name.to_owned(), addr };
+        Self {
+            servers: [server(left), server(right)],
+            options: Options::default(),
+            lanes: 8,
+            timeout: Duration::from_millis(700),
+            accept: None,
+        }
+    }
+
+    pub fn options(mut self, options: Options) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// How many questions are under way at once. One keeps their order, which matters for shared state.
+    pub fn lanes(mut self, lanes: usize) -> Self {
+        self.lanes = lanes.max(1);
+        self
+    }
+
+    /// How long silence lasts until it is an answer.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Differences that are meant to be, with the reason for each; they are counted, not reported.
+    pub fn accept(mut self, accept: impl Fn(&Difference) -> Option<&'static str> + Sync + 'static) -> Self {
+        self.accept = Some(Box::new(accept));
+        self
+    }
+
+    /// Asks both servers `count` questions of `generator` and tells where they differ.
+    pub fn run(&self, mut generator: Generator, count: usize) -> Result<Report> {
+        let seed = generator.seed();
+        let queries: Vec<GeneratedQuery> = generator.by_ref().take(count).collect();
+        let mut report = self.run_queries(&queries)?;
+        report.seed = seed;
+        Ok(report)
+    }
+
+    /// The same with given questions; the seed of the report is 0.
+    pub fn run_queries(&self, queries: &[GeneratedQuery]) -> Result<Report> {
+        let next = AtomicUsize::new(0);
+        let results: Mutex<Vec<(usize, Pair)>> = Mutex::default();
+        thread::scope(|scope| {
+            let lane = || -> Result<()> {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(query) = queries.get(i) else { return Ok(()) };
+                    let pair = self.ask(query).context(&query.description)?;
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((i, pair));
+                }
+            };
+            let lanes: Vec<_> = (0..self.lanes.min(queries.len())).map(|_| scope.spawn(lane)).collect();
+            lanes
+                .into_iter()
+                .try_for_each(|lane| lane.join().unwrap_or_else(|_| Err(Error::new("a lane panicked"))))
+        })?;
+        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        results.sort_by_key(|(i, _)| *i);
+        Ok(self.report(queries, results))
+    }
+
+    /// Runs and fails the test with the first differences and the seed, if there are any.
+    pub fn check(&self, generator: Generator, count: usize) -> Report {
+        let report = self.run(generator, count).unwrap_or_else(|e| panic!("{e}"));
+        report.assert_same();
+        report
+    }
+
+    fn ask(&self, query: &GeneratedQuery) -> Result<Pair> {
+        let addrs = [self.servers[0].addr, self.servers[1].addr];
+        let once = || client::ask_both(addrs, query.transport, &query.wire, self.timeout);
+        let first = once()?;
+        // One silent, the other not: a lost packet or a slow moment looks like that, and does not last.
+        if first[0].reply().is_some() != first[1].reply().is_some() { once() } else { Ok(first) }
+    }
+
+    fn report(&self, queries: &[GeneratedQuery], results: Vec<(usize, Pair)>) -> Report {
+        let mut report = Report {
+            seed: 0,
+            asked: queries.len(),
+            silent: 0,
+            rcodes: BTreeMap::new(),
+            accepted: BTreeMap::new(),
+            differences: Vec::new(),
+        };
+        for (i, outcomes) in results {
+            if outcomes.iter().all(|o| o.reply().is_none()) {
+                report.silent += 1;
+            }
+            if let Some(reply) = outcomes[0].reply() {
+                let rcode = mnemonic::of_rcode(Message::decode(reply).rcode());
+                *report.rcodes.entry(rcode.into_owned()).or_default() += 1;
+            }
+            let lines = differences(&outcomes[0], &outcomes[1], &self.options);
+            if lines.is_empty() {
+                continue;
+            }
+            let names = [self.servers[0].name.clone(), self.servers[1].name.clone()];
+            let difference = Difference { names, query: queries[i].clone(), outcomes, lines };
+            match self.accept.as_ref().and_then(|accept| accept(&difference)) {
+                Some(reason) => *report.accepted.entry(reason).or_default() += 1,
+                None => report.differences.push(difference),
+            }
+        }
+        report
+    }
+}
+
+type Pair = [Outcome; 2];
+
+impl Report {
+    /// # Panics
+    /// With the first differences and the seed, if there are differences.
+    pub fn assert_same(&self) {
+        if self.differences.is_empty() {
+            return;
+        }
+        let mut text = format!(
+            "{} of {} answers differ; repeat with RHUMB_SEED={}\n",
+            self.differences.len(),
+            self.asked,
+            self.seed
+        );
+        for difference in self.differences.iter().take(SHOWN) {
+            let _ = write!(text, "\n{difference}");
+        }
+        if self.differences.len() > SHOWN {
+            let _ = write!(text, "\nand {} more", self.differences.len() - SHOWN);
+        }
+        panic!("{text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::{self, Pool};
+    use std::net::UdpSocket;
+
+    /// Echoes what it is asked as a reply, with `bits` set, but ignores the first `deaf` packets.
+    fn server(deaf: usize, bits: u8) -> SocketAddr {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let addr = socket.local_addr().unwrap();
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            for i in 0.. {
+                let (n, from) = socket.recv_from(&mut buffer).unwrap();
+                if i >= deaf {
+                    buffer[2] |= 0x80;
+                    buffer[3] |= bits;
+                    socket.send_to(&buffer[..n], from).unwrap();
+                }
+            }
+        });
+        addr
+    }
+
+    fn generator() -> Generator {
+        let options = query::Options { tcp: 0.0, odd_headers: 0.0, edns: 0.0, ..query::Options::default() };
+        Generator::new(42, [Pool::new(1, ["a.example.org"])], options)
+    }
+
+    fn comparison(left: SocketAddr, right: SocketAddr) -> Comparison {
+        Comparison::new(("left", left), ("right", right)).lanes(1).timeout(Duration::from_millis(200))
+    }
+
+    #[test]
+    fn one_lost_packet_is_forgiven_and_two_are_not() {
+        let report = comparison(server(0, 0), server(1, 0)).run(generator(), 3).unwrap();
+        assert_eq!((report.differences.len(), report.silent, report.asked), (0, 0, 3));
+        let report = comparison(server(0, 0), server(2, 0)).run(generator(), 3).unwrap();
+        assert_eq!(report.differences.len(), 1);
+        assert_eq!(report.differences[0].lines[1], Line::Right("no answer".into()));
+    }
+
+    #[test]
+    fn silence_on_both_sides_is_agreement() {
+        let report = comparison(server(1, 0), server(1, 0)).run(generator(), 2).unwrap();
+        assert_eq!((report.differences.len(), report.silent), (0, 1));
+        assert_eq!(report.rcodes, [("NOERROR".to_owned(), 1)].into());
+    }
+
+    #[test]
+    #[should_panic(expected = "7 of 7 answers differ; repeat with RHUMB_SEED=42")]
+    fn a_failed_check_tells_the_seed() {
+        comparison(server(0, 0), server(0, 3)).check(generator(), 7);
+    }
+
+    #[test]
+    fn a_failed_check_shows_a_few() {
+        let report = comparison(server(0, 0), server(0, 3)).run(generator(), 7).unwrap();
+        let panic = std::panic::catch_unwind(|| report.assert_same()).unwrap_err();
+        let text = panic.downcast_ref::<String>().unwrap();
+        assert_eq!(text.matches("+ rcode NXDOMAIN").count(), SHOWN);
+        assert!(text.ends_with("and 2 more"), "{text}");
+    }
+}

@@ -1,0 +1,31 @@
+//! What tests and benches stand on: the real servers, a source of questions, and a judge of answers.
+//!
+//! - [`peers`] finds (or builds) the real CoreDNS, etcd, kube-apiserver and external-dns;
+//!   [`process`] runs them, [`ports`] gives them addresses.
+//! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile; [`cluster`] starts a Kubernetes API.
+//! - [`query`] makes questions from a seed, [`client`] asks them, [`compare`] tells two servers apart
+//!   by their answers and [`logs`] by their query logs.
+//! - [`alloc`] counts allocations, [`dnsperf`] measures throughput.
+//!
+//! Everything listens on loopback, and whatever is started is stopped by its process id.
+
+pub mod alloc;
+pub mod client;
+pub mod cluster;
+pub mod compare;
+pub mod dns_server;
+pub mod dnsperf;
+pub mod error;
+pub mod logs;
+pub mod message;
+mod mnemonic;
+pub mod name;
+pub mod peers;
+pub mod ports;
+pub mod process;
+pub mod query;
+pub mod random;
+pub mod rhumb;
+
+pub use dns_server::{DnsServer, Kind};
+pub use error::{Error, Result};
