@@ -1,0 +1,40 @@
+//! Who asks, and how.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// The way a query came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Transport {
+    Udp,
+    Tcp,
+}
+
+impl Transport {
+    /// As the query log and the metrics write it.
+    pub fn proto(self) -> &'static str {
+        match self {
+            Transport::Udp => "udp",
+            Transport::Tcp => "tcp",
+        }
+    }
+}
+
+/// The two ends of the exchange. IPv4 addresses are never IPv6-mapped here.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    pub remote: SocketAddr,
+    pub local: SocketAddr,
+    pub transport: Transport,
+}
+
+impl Client {
+    /// 1 for IPv4, 2 for IPv6: the `family` label.
+    pub fn family(&self) -> u8 {
+        if self.remote.is_ipv4() { 1 } else { 2 }
+    }
+
+    pub(crate) fn nobody() -> Client {
+        let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        Client { remote: nowhere, local: nowhere, transport: Transport::Udp }
+    }
+}

@@ -1,0 +1,281 @@
+//! A Corefile made ready to serve: blocks, services per address, and all that runs beside them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
+use std::sync::Arc;
+use std::time::Duration;
+
+use corefile::{Diagnostic, Listening, Scheme, Source, ZoneKey, block_zones, check_overlap};
+use sha2::{Digest, Sha512};
+use wire::NameBuf;
+
+use crate::http::Route;
+use crate::setup::{Availability, Common, CorefilePoll, Draft, Link, Periodic, PluginSpec, Setup};
+use crate::{Block, Service};
+
+/// Where a Corefile comes from and what its defaults are.
+#[derive(Clone)]
+pub struct Input {
+    /// For messages.
+    pub name: String,
+    pub contents: Vec<u8>,
+    /// The port of keys that name none.
+    pub dns_port: String,
+}
+
+/// A checked configuration. Nothing of it runs yet.
+pub struct Config {
+    pub(crate) services: Vec<(Address, Arc<Service>)>,
+    pub(crate) blocks: Vec<Arc<Block>>,
+    pub(crate) routes: Vec<Route>,
+    pub(crate) tasks: Vec<Periodic>,
+    pub(crate) lameduck: Option<(&'static str, Duration)>,
+    pub(crate) poll: Option<CorefilePoll>,
+    pub(crate) workers: Option<usize>,
+    pub digest: String,
+    /// What the user should know although it is no error.
+    pub warnings: Vec<Diagnostic>,
+    /// `ZONE:PORT` lines, as printed at start.
+    pub banner: Vec<String>,
+}
+
+impl Config {
+    /// Serves nothing; what a server has before its first configuration.
+    pub(crate) fn nothing() -> Config {
+        Config {
+            services: Vec::new(),
+            blocks: Vec::new(),
+            routes: Vec::new(),
+            tasks: Vec::new(),
+            lameduck: None,
+            poll: None,
+            workers: None,
+            digest: String::new(),
+            warnings: Vec::new(),
+            banner: Vec::new(),
+        }
+    }
+
+    /// Whether some block asks for debug messages.
+    pub fn debug(&self) -> bool {
+        self.blocks.iter().any(|block| block.settings.debug)
+    }
+
+    /// What is served where.
+    pub fn services(&self) -> impl Iterator<Item = (&Address, &Arc<Service>)> {
+        self.services.iter().map(|(address, service)| (address, service))
+    }
+
+    /// The server blocks in the order of the Corefile.
+    pub fn blocks(&self) -> &[Arc<Block>] {
+        &self.blocks
+    }
+
+    pub fn routes(&self) -> &[Route] {
+        &self.routes
+    }
+
+    pub fn tasks(&self) -> &[Periodic] {
+        &self.tasks
+    }
+}
+
+/// An address to listen on; all addresses if there is no IP.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address {
+    pub ip: Option<IpAddr>,
+    pub scope: u32,
+    pub port: u16,
+}
+
+impl Address {
+    /// What to hand to the kernel; all addresses means both families.
+    pub fn socket_addr(&self) -> SocketAddr {
+        match self.ip {
+            None => SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), self.port),
+            Some(IpAddr::V6(ip)) => SocketAddr::V6(SocketAddrV6::new(ip, self.port, 0, self.scope)),
+            Some(ip) => SocketAddr::new(ip, self.port),
+        }
+    }
+
+    pub fn is_wildcard(&self) -> bool {
+        self.ip.is_none_or(|ip| ip.is_unspecified())
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ip {
+            None => write!(f, ":{}", self.port),
+            Some(_) => self.socket_addr().fmt(f),
+        }
+    }
+}
+
+/// The SHA-512 of what a Corefile says, whatever its layout; imports count.
+pub fn digest(input: &Input, source: &dyn Source) -> Result<String, Diagnostic> {
+    let parsed = corefile::parse(&input.name, &input.contents, None, source)?;
+    Ok(digest_of(&parsed.blocks))
+}
+
+fn digest_of(blocks: &[corefile::ServerBlock]) -> String {
+    Sha512::digest(corefile::canonical_json(blocks)).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads and checks a Corefile. All errors that can be found are given, the first one being CoreDNS's.
+pub fn build(input: &Input, plugins: &[PluginSpec], source: &dyn Source) -> Result<Config, Vec<Diagnostic>> {
+    let known: Vec<&str> = plugins.iter().map(|spec| spec.name).collect();
+    let parsed = corefile::parse(&input.name, &input.contents, Some(&known), source).map_err(|e| vec![e])?;
+    let mut common =
+        Common { digest: digest_of(&parsed.blocks), warnings: parsed.warnings, ..Common::default() };
+
+    let keys: Vec<Vec<ZoneKey>> = parsed
+        .blocks
+        .iter()
+        .map(|block| block_zones(block, &input.dns_port))
+        .collect::<Result<_, _>>()
+        .map_err(|error| vec![error])?;
+    let mut drafts: Vec<Draft> = parsed.blocks.iter().map(|_| Draft::default()).collect();
+    let mut errors = Vec::new();
+    for spec in plugins {
+        for ((block, keys), draft) in parsed.blocks.iter().zip(&keys).zip(&mut drafts) {
+            let Some(c) = block.dispenser(spec.name) else { continue };
+            let result = match spec.availability {
+                Availability::Here(setup) => setup(&mut Setup { c, keys, draft, common: &mut common }),
+                Availability::ToCome => Err(unavailable(c, spec, "is still to come in Rhumb", None)),
+                Availability::Never(instead) => {
+                    Err(unavailable(c, spec, "is not part of Rhumb", Some(instead)))
+                }
+            };
+            errors.extend(
+                result.err().map(
+                    |error| {
+                        if error.plugin().is_none() { error.in_plugin(spec.name) } else { error }
+                    },
+                ),
+            );
+        }
+    }
+    if errors.is_empty() { assemble(keys, drafts, common).map_err(|error| vec![error]) } else { Err(errors) }
+}
+
+fn unavailable(
+    mut c: corefile::Dispenser<'_>,
+    spec: &PluginSpec,
+    why: &str,
+    instead: Option<&str>,
+) -> Diagnostic {
+    c.next();
+    let error = c.err(format!("plugin '{}' {why}", spec.name));
+    match instead {
+        Some(instead) => error.help(instead),
+        None => error,
+    }
+}
+
+/// Groups the blocks by listening address.
+fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Result<Config, Diagnostic> {
+    let mut blocks = Vec::new();
+    let mut listening = Vec::new();
+    let mut groups: BTreeMap<Address, Vec<(NameBuf, Arc<Block>)>> = BTreeMap::new();
+    let mut workers = None;
+    for (keys, draft) in keys.iter().zip(drafts) {
+        if draft.chain.len() > crate::block::MAX_CHAIN {
+            let error = format!("a server block may have at most {} plugins", crate::block::MAX_CHAIN);
+            return Err(keys
+                .first()
+                .map_or(Diagnostic::error(&error), |key| Diagnostic::error(&error).at(&key.span)));
+        }
+        let block = Arc::new(Block::new(draft.chain, draft.settings));
+        workers = workers.or(block.settings.sockets);
+        let hosts = draft.hosts.unwrap_or_else(|| vec![String::new()]);
+        for key in keys {
+            if key.scheme != Scheme::Dns {
+                let error = format!("{}:// listeners are still to come in Rhumb", key.scheme);
+                return Err(Diagnostic::error(error).at(&key.span));
+            }
+            let zone = NameBuf::parse(&key.zone)
+                .map_err(|error| Diagnostic::error(format!("zone {}: {error}", key.zone)).at(&key.span))?;
+            for host in &hosts {
+                let address = address(host, key)?;
+                listening.push(Listening::new(key, host, block.is_filtered()));
+                groups.entry(address).or_default().push((zone.clone(), block.clone()));
+            }
+        }
+        blocks.push(block);
+    }
+    check_overlap(&listening)?;
+    for block in &blocks {
+        for plugin in block.chain() {
+            plugin.link(&Link { block });
+        }
+    }
+    let banner = groups.iter().flat_map(|(address, zones)| banner(address, zones)).collect();
+    let services = groups
+        .into_iter()
+        .map(|(address, zones)| {
+            let label = format!("dns://{address}");
+            (address, Arc::new(Service::new(label, zones)))
+        })
+        .collect();
+    Ok(Config {
+        services,
+        blocks,
+        routes: common.routes,
+        tasks: common.tasks,
+        lameduck: common.lameduck,
+        poll: common.poll,
+        workers,
+        digest: common.digest,
+        warnings: common.warnings,
+        banner,
+    })
+}
+
+/// A host of `bind`, with the key's port. The host may carry an IPv6 scope: `fe80::1%2`.
+fn address(host: &str, key: &ZoneKey) -> Result<Address, Diagnostic> {
+    let port = key.port_number()?;
+    if host.is_empty() {
+        return Ok(Address { ip: None, scope: 0, port });
+    }
+    let (ip, scope) = host.split_once('%').unwrap_or((host, "0"));
+    let wrong = || Diagnostic::error(format!("listen address '{host}' is not an IP address")).at(&key.span);
+    Ok(Address {
+        ip: Some(ip.parse().map_err(|_| wrong())?),
+        scope: scope.parse().map_err(|_| wrong())?,
+        port,
+    })
+}
+
+/// One line per zone, sorted, each once; bound addresses are named.
+fn banner(address: &Address, zones: &[(NameBuf, Arc<Block>)]) -> Vec<String> {
+    let mut names: Vec<String> = zones.iter().map(|(zone, _)| zone.to_string()).collect();
+    names.sort();
+    names.dedup();
+    let place = match address.ip {
+        None => format!(":{}", address.port),
+        Some(ip) => format!(":{} on {ip}", address.port),
+    };
+    let mut lines = Vec::new();
+    for name in names {
+        if !follows_preferred_syntax(&name) {
+            lines.push(format!("Warning: Domain \"{name}\" does not follow RFC1035 preferred syntax"));
+        }
+        lines.push(format!("{name}{place}"));
+    }
+    lines
+}
+
+/// RFC 1035 §2.3.1: labels begin with a letter and hold letters, digits and inner hyphens. The root and
+/// reverse zones are fine as they are.
+fn follows_preferred_syntax(zone: &str) -> bool {
+    if zone == "." || zone.ends_with(".in-addr.arpa.") || zone.ends_with(".ip6.arpa.") {
+        return true;
+    }
+    zone.trim_end_matches('.').split('.').all(|label| {
+        label.starts_with(|c: char| c.is_ascii_alphabetic())
+            && !label.ends_with('-')
+            && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    })
+}

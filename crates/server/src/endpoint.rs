@@ -1,0 +1,67 @@
+//! An address being listened on. The sockets stay the same through reloads; what is served on them changes.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use net::{UdpOptions, UdpSocket};
+use tokio::sync::watch;
+
+use crate::{Address, Service};
+
+/// One address and what is served there now.
+pub(crate) struct Endpoint {
+    pub address: Address,
+    /// Where the sockets really are bound; differs for port 0 and without IPv6.
+    pub bound: SocketAddr,
+    pub service: ArcSwap<Service>,
+    /// Turns true when the address is to be given up.
+    pub closing: watch::Sender<bool>,
+}
+
+/// The sockets of an endpoint, bound but not yet served.
+pub(crate) struct Bound {
+    pub endpoint: Arc<Endpoint>,
+    /// One per worker.
+    pub udp: Vec<Arc<UdpSocket>>,
+    pub tcp: TcpListener,
+}
+
+/// Binds all sockets of an address: one UDP socket per worker and one for TCP.
+pub(crate) fn bind(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<Bound> {
+    let wanted = address.socket_addr();
+    // Replies must leave from the address the query came to, which only wildcard sockets do not know.
+    let options = UdpOptions { pktinfo: address.is_wildcard(), ..UdpOptions::default() };
+    let first = match UdpSocket::bind(wanted, &options) {
+        Err(error) if address.ip.is_none() && net::ipv6_unavailable(&error) => {
+            UdpSocket::bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port), &options)
+        }
+        other => other,
+    }
+    .map_err(|error| named(error, "udp", address))?;
+    let bound = first.local_addr();
+    let tcp = net::listen_tcp(bound).map_err(|error| named(error, "tcp", address))?;
+    let mut udp = vec![Arc::new(first)];
+    for _ in 1..workers {
+        udp.push(Arc::new(UdpSocket::bind(bound, &options).map_err(|error| named(error, "udp", address))?));
+    }
+    let endpoint = Arc::new(Endpoint {
+        address: address.clone(),
+        bound,
+        service: ArcSwap::new(service),
+        closing: watch::Sender::new(false),
+    });
+    Ok(Bound { endpoint, udp, tcp })
+}
+
+/// The error with what could not be done, in the words operators know.
+fn named(error: io::Error, network: &str, address: &Address) -> io::Error {
+    let reason = match error.kind() {
+        io::ErrorKind::AddrInUse => "bind: address already in use".to_owned(),
+        io::ErrorKind::PermissionDenied => "bind: permission denied".to_owned(),
+        io::ErrorKind::AddrNotAvailable => "bind: cannot assign requested address".to_owned(),
+        _ => error.to_string(),
+    };
+    io::Error::new(error.kind(), format!("listen {network} {address}: {reason}"))
+}

@@ -1,0 +1,174 @@
+//! One exchange: a packet in, at most one packet out. Shared by all that listens.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use metrics::Counter;
+use wire::{Arrival, Query, Rcode};
+
+use crate::explain::Note;
+use crate::service::{Served, reject};
+use crate::walk::{Driven, Pending, Walk, finish};
+use crate::{Block, Client, Messages, Outcome, Service, log};
+
+/// Panics that cost a query; each is one SERVFAIL.
+pub static PANICS: Counter = Counter::new();
+
+/// What to do after a packet was looked at.
+pub(crate) enum Handled {
+    /// The reply's bytes are in the buffer.
+    Reply,
+    /// The client gets nothing.
+    Nothing,
+    /// A plugin needs time; the walk is to be finished elsewhere.
+    Waiting(Pending, Arc<Block>),
+    /// A series of messages is to be sent.
+    Streaming(Box<dyn Messages>, Arc<Block>),
+}
+
+/// Takes a packet as far as it goes without waiting. A panic in a plugin is a SERVFAIL.
+pub(crate) fn handle(
+    service: &Arc<Service>,
+    walk: &mut Walk,
+    client: Client,
+    packet: &[u8],
+    out: &mut Vec<u8>,
+) -> Handled {
+    walk.reset(client);
+    match walk.query.parse(packet) {
+        Arrival::Query => {}
+        Arrival::Ignore => return Handled::Nothing,
+        Arrival::Reject(rcode) => {
+            reject(walk, rcode);
+            walk.encode(None, out);
+            return Handled::Reply;
+        }
+        Arrival::NoQuestion => {
+            walk.refuse(Rcode::SERVFAIL, "the packet has no question");
+            walk.encode(None, out);
+            return Handled::Reply;
+        }
+    }
+    guarded(service, walk, out, |walk, out| {
+        let Served { driven, block } = service.serve(walk);
+        settle(driven, block, walk, out)
+    })
+}
+
+/// Turns the end of a drive into bytes, or into what is still to be done.
+fn settle(driven: Driven, block: Option<&Arc<Block>>, walk: &mut Walk, out: &mut Vec<u8>) -> Handled {
+    match (driven, block) {
+        (Driven::Waiting(pending), Some(block)) => Handled::Waiting(pending, block.clone()),
+        (Driven::Streaming(messages), Some(block)) => Handled::Streaming(messages, block.clone()),
+        (_, block) => {
+            if walk.encode(block, out) {
+                Handled::Reply
+            } else {
+                Handled::Nothing
+            }
+        }
+    }
+}
+
+/// Waits for what a walk waits for and takes it to its end. Never returns `Waiting`.
+pub(crate) async fn complete(
+    service: &Arc<Service>,
+    walk: &mut Walk,
+    pending: Pending,
+    block: &Arc<Block>,
+    out: &mut Vec<u8>,
+) -> Handled {
+    let finished = CatchUnwind(Box::pin(finish(walk, Driven::Waiting(pending), block, service))).await;
+    match finished {
+        Ok(driven) => guarded(service, walk, out, |walk, out| settle(driven, Some(block), walk, out)),
+        Err(panic) => after_panic(service, walk, out, panic),
+    }
+}
+
+fn guarded(
+    service: &Service,
+    walk: &mut Walk,
+    out: &mut Vec<u8>,
+    work: impl FnOnce(&mut Walk, &mut Vec<u8>) -> Handled,
+) -> Handled {
+    // A panic leaves the walk half done; `after_panic` makes a fresh failure of it, so nothing broken is seen.
+    match catch_unwind(AssertUnwindSafe(|| work(walk, out))) {
+        Ok(handled) => handled,
+        Err(panic) => after_panic(service, walk, out, panic),
+    }
+}
+
+fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Box<dyn Any + Send>) -> Handled {
+    let message = panic
+        .downcast_ref::<&str>()
+        .map(|text| (*text).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned());
+    log::error(None, format_args!("Recovered from panic in server: {:?} {message}", service.label));
+    if service.debug {
+        // With `debug` a panic is to be looked at, not survived.
+        log::flush();
+        std::process::abort();
+    }
+    PANICS.inc();
+    walk.recover();
+    walk.encode(None, out);
+    Handled::Reply
+}
+
+/// A future whose panics are values.
+struct CatchUnwind<F>(std::pin::Pin<Box<F>>);
+
+impl<F: Future> Future for CatchUnwind<F> {
+    type Output = Result<F::Output, Box<dyn Any + Send>>;
+
+    fn poll(
+        mut self: std::pin::Pin<&mut Self>,
+        context: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Self::Output> {
+        match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context))) {
+            Ok(std::task::Poll::Ready(output)) => std::task::Poll::Ready(Ok(output)),
+            Ok(std::task::Poll::Pending) => std::task::Poll::Pending,
+            Err(panic) => std::task::Poll::Ready(Err(panic)),
+        }
+    }
+}
+
+/// What one question came to, with the reasons.
+pub struct Answered {
+    pub query: Query,
+    /// None when the query was dropped.
+    pub packet: Option<Vec<u8>>,
+    pub outcome: Outcome,
+    pub answered_by: Option<&'static str>,
+    pub error: Option<String>,
+    pub notes: Vec<Note>,
+}
+
+impl Service {
+    /// Answers one packet without any socket, collecting the reasons: for `explain` and for tests. Streams
+    /// give their first message.
+    pub async fn answer(self: &Arc<Service>, packet: &[u8], client: Client) -> Answered {
+        let mut walk = Walk::new();
+        walk.trail.notes = Some(Vec::new());
+        let mut out = Vec::new();
+        let mut handled = handle(self, &mut walk, client, packet, &mut out);
+        if let Handled::Waiting(pending, block) = handled {
+            handled = complete(self, &mut walk, pending, &block, &mut out).await;
+        }
+        if let Handled::Streaming(mut messages, block) = handled {
+            walk.stream_next(messages.as_mut(), &block, self);
+            walk.encode(Some(&block), &mut out);
+            handled = Handled::Reply;
+        }
+        Answered {
+            packet: matches!(handled, Handled::Reply).then_some(out),
+            outcome: walk.trail.outcome,
+            answered_by: walk.trail.answered_by,
+            error: walk.trail.error.as_deref().map(str::to_owned),
+            notes: walk.trail.notes.take().unwrap_or_default(),
+            query: walk.query,
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The server: listeners, blocks, the walk of a query, reload and shutdown.
+//!
+//! ```text
+//! Corefile ─config─→ Config (services per address, blocks, routes, tasks)
+//! packet → worker or TCP connection → Service (zone, view) → Block → walk ↓ ↑ → packet
+//! ```
+//!
+//! The crate knows no plugin by name. What plugins may do is in [`plugin`](Plugin), what they see in
+//! [`visit`](Visit), how a query goes through them in `walk.rs`.
+
+pub mod block;
+mod client;
+pub mod config;
+mod endpoint;
+pub mod exchange;
+pub mod explain;
+pub mod http;
+mod instance;
+pub mod log;
+mod permit;
+mod plugin;
+mod run;
+pub mod runtime;
+mod service;
+mod setup;
+mod tcp;
+mod udp;
+mod visit;
+mod walk;
+
+pub use block::{Block, BlockSettings};
+pub use client::{Client, Transport};
+pub use config::{Address, Config, Input};
+pub use exchange::{Answered, PANICS};
+pub use instance::Server;
+pub use permit::REFUSED_TO_WAIT;
+pub use plugin::{BlockFilter, Hooks, Messages, Metadata, Plugin, Ready, Resume, Step, Task, Turn, task};
+pub use run::{RELOAD_FAILED, Refusal, RunOptions, run};
+pub use service::{Service, Timeouts};
+pub use setup::{Availability, CorefilePoll, Link, ONCE, Periodic, PluginSpec, Setup, SetupFn};
+pub use visit::{MetadataView, Outcome, Sent, Slot, Visit};
+pub use walk::{Below, Found, Lookup, Walk};

@@ -1,0 +1,358 @@
+//! The writing side: collects the rings of all threads and the queue, and writes them in large pieces.
+//!
+//! ```text
+//!          traffic                     20 empty passes
+//! start ──────────→ busy: pass, park 5 ms ──────────→ idle: park 250 ms
+//!                    ↑                                     │
+//!                    └──── unpark by whoever logs first ───┘
+//! ```
+//!
+//! While busy nobody has to wake the thread, so logging a query is a copy. Whether it is idle is looked at without
+//! a fence: in the rare case that a line goes in just as the thread goes idle, 250 ms are the net.
+
+use std::io::{self, Write};
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use super::line::{self, Level};
+
+/// Per thread that logs queries. At 100 bytes a line, two million a second fill it in one busy pause.
+const RING: usize = 1 << 20;
+/// Messages waiting for the writer. `errors` logs one per failed query, so this must have an end as well.
+const QUEUE: usize = 4 << 20;
+/// Collected before a write. Large enough to make its cost small, small enough to stay in the cache.
+const BATCH: usize = 256 << 10;
+
+const BUSY_PAUSE: Duration = Duration::from_millis(5);
+const IDLE_PAUSE: Duration = Duration::from_millis(250);
+const EMPTY_PASSES: u32 = 20;
+/// Between two warnings about dropped lines.
+const WARN_EVERY: Duration = Duration::from_secs(10);
+
+pub(super) struct Writer {
+    queue: Mutex<Vec<u8>>,
+    /// Rings the drain has not seen yet. Apart from it, so that a new thread does not wait for a slow output.
+    joining: Mutex<Vec<Consumer<u8>>>,
+    /// Whoever holds it writes: the thread, or a caller of `flush`.
+    drain: Mutex<Drain>,
+    dropped: AtomicU64,
+    idle: AtomicBool,
+    /// None if it could not be started; then whoever logs a message also writes.
+    thread: OnceLock<Option<Thread>>,
+}
+
+struct Drain {
+    output: Box<dyn Write + Send>,
+    rings: Vec<Consumer<u8>>,
+    batch: Vec<u8>,
+    spare: Vec<u8>,
+    reported: Reported,
+}
+
+impl Writer {
+    pub(super) fn new(output: Box<dyn Write + Send>) -> Self {
+        Writer {
+            queue: Mutex::default(),
+            joining: Mutex::default(),
+            drain: Mutex::new(Drain {
+                output,
+                rings: Vec::new(),
+                batch: Vec::new(),
+                spare: Vec::new(),
+                reported: Reported::default(),
+            }),
+            dropped: AtomicU64::new(0),
+            idle: AtomicBool::new(false),
+            thread: OnceLock::new(),
+        }
+    }
+
+    /// A ring for the calling thread. It goes when the producer is dropped and the rest is written.
+    pub(super) fn ring(&self) -> Producer<u8> {
+        let (producer, consumer) = RingBuffer::new(RING);
+        lock(&self.joining).push(consumer);
+        producer
+    }
+
+    /// Queues a message, whole lines.
+    pub(super) fn push(&self, line: &[u8]) {
+        let mut queue = lock(&self.queue);
+        if queue.len() + line.len() > QUEUE {
+            drop(queue);
+            self.drop_lines(1);
+        } else {
+            queue.extend_from_slice(line);
+        }
+    }
+
+    pub(super) fn drop_lines(&self, n: u64) {
+        self.dropped.fetch_add(n, Ordering::Relaxed);
+    }
+
+    pub(super) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_output(&self, output: Box<dyn Write + Send>) {
+        let mut drain = lock(&self.drain);
+        self.pass(&mut drain, Instant::now());
+        drain.output = output;
+    }
+
+    /// Everything pushed before is in the rings, in the queue, or in the hands of the one who holds the lock, who
+    /// gives it back only after writing; so a pass of our own is all it takes.
+    pub(super) fn flush(&self) {
+        self.pass(&mut lock(&self.drain), Instant::now());
+    }
+
+    /// One look at the queue and at every ring. How many bytes there were.
+    fn pass(&self, drain: &mut Drain, now: Instant) -> usize {
+        let mut taken = 0;
+        drain.rings.append(&mut lock(&self.joining));
+
+        mem::swap(&mut *lock(&self.queue), &mut drain.spare);
+        if !drain.spare.is_empty() {
+            taken += drain.spare.len();
+            drain.batch.append(&mut drain.spare);
+            self.write_if(drain, BATCH);
+        }
+
+        let mut at = 0;
+        while let Some(ring) = drain.rings.get_mut(at) {
+            // Asked first: lines pushed before the producer went are then certainly seen below.
+            let gone = ring.is_abandoned();
+            if let Ok(chunk) = ring.read_chunk(ring.slots()) {
+                let (first, second) = chunk.as_slices();
+                taken += chunk.len();
+                drain.batch.extend_from_slice(first);
+                drain.batch.extend_from_slice(second);
+                chunk.commit_all();
+            }
+            if gone {
+                drain.rings.swap_remove(at);
+            } else {
+                at += 1;
+            }
+            self.write_if(drain, BATCH);
+        }
+
+        if let Some(lost) = drain.reported.due(self.dropped(), now) {
+            let text = format_args!("{lost} log lines dropped: standard output does not take them");
+            line::message(&mut drain.batch, super::format(), Level::Warning, Some("log"), &text);
+        }
+        self.write_if(drain, 1);
+        taken
+    }
+
+    fn write_if(&self, drain: &mut Drain, at_least: usize) {
+        if drain.batch.len() < at_least {
+            return;
+        }
+        if write_all(&mut *drain.output, &drain.batch).is_err() {
+            // Nobody to tell: this is the log itself. What remains is the count.
+            self.drop_lines(drain.batch.iter().filter(|byte| **byte == b'\n').count() as u64);
+        }
+        drain.batch.clear();
+        // A burst must not be paid for with memory ever after.
+        drain.batch.shrink_to(2 * BATCH);
+        drain.spare.shrink_to(BATCH);
+    }
+}
+
+impl Writer {
+    /// Starts the thread if need be and has it look at once.
+    pub(super) fn wake(&'static self) {
+        let thread = self.thread.get_or_init(|| {
+            let spawned = thread::Builder::new().name("log".into()).spawn(|| self.run());
+            spawned.ok().map(|handle| handle.thread().clone())
+        });
+        match thread {
+            Some(thread) => thread.unpark(),
+            None => self.flush(),
+        }
+    }
+
+    /// After a query line: nothing, unless it is the first one after a quiet time.
+    #[inline]
+    pub(super) fn wake_if_idle(&'static self) {
+        let started = self.thread.get().is_some();
+        if !started || (self.idle.load(Ordering::Relaxed) && self.idle.swap(false, Ordering::Relaxed)) {
+            self.wake();
+        }
+    }
+
+    fn run(&self) {
+        let mut empty = 0;
+        loop {
+            let taken = self.pass(&mut lock(&self.drain), Instant::now());
+            empty = if taken > 0 { 0 } else { empty + 1 };
+            if taken >= BATCH {
+                // More than a pause should leave behind: rings may be filling, so look again at once.
+            } else if empty < EMPTY_PASSES {
+                thread::park_timeout(BUSY_PAUSE);
+            } else {
+                self.idle.store(true, Ordering::Relaxed);
+                thread::park_timeout(IDLE_PAUSE);
+                self.idle.store(false, Ordering::Relaxed);
+                // Still quiet? Then straight back to sleep.
+                empty = EMPTY_PASSES - 1;
+            }
+        }
+    }
+}
+
+/// What was said about dropped lines, and when.
+#[derive(Default)]
+struct Reported {
+    lines: u64,
+    at: Option<Instant>,
+}
+
+impl Reported {
+    /// How many lines were lost since the last warning, if it is time for one.
+    fn due(&mut self, dropped: u64, now: Instant) -> Option<u64> {
+        let early = self.at.is_some_and(|at| now.saturating_duration_since(at) < WARN_EVERY);
+        if early || dropped == self.lines {
+            return None;
+        }
+        let lost = dropped - self.lines;
+        *self = Reported { lines: dropped, at: Some(now) };
+        Some(lost)
+    }
+}
+
+/// Like `write_all`, but patient with a standard output that someone we share it with made non-blocking.
+fn write_all(output: &mut (dyn Write + Send), mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match output.write(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => bytes = bytes.get(n..).unwrap_or_default(),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => thread::sleep(Duration::from_millis(1)),
+            Err(e) => return Err(e),
+        }
+    }
+    output.flush()
+}
+
+/// No invariant spans a panic here: at worst a line is cut.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::tests::Shared;
+
+    #[test]
+    fn messages_keep_their_order_and_rings_theirs() {
+        let out = Shared::default();
+        let w = Writer::new(Box::new(out.clone()));
+        let mut ring = w.ring();
+        for i in 0..3 {
+            w.push(format!("m{i}\n").as_bytes());
+            ring.push_entire_slice(format!("q{i}\n").as_bytes()).unwrap();
+        }
+        w.flush();
+        assert_eq!(out.take(), "m0\nm1\nm2\nq0\nq1\nq2\n");
+        // Nothing is written twice.
+        w.flush();
+        assert_eq!(out.take(), "");
+    }
+
+    #[test]
+    fn one_pass_is_one_write() {
+        let out = Shared::default();
+        let w = Writer::new(Box::new(out.clone()));
+        let mut rings: Vec<_> = (0..4).map(|_| w.ring()).collect();
+        for ring in &mut rings {
+            ring.push_entire_slice(b"q\n").unwrap();
+        }
+        w.flush();
+        assert_eq!(out.take(), "q\nq\nq\nq\n");
+        assert_eq!(out.writes(), 1);
+    }
+
+    #[test]
+    fn a_ring_goes_with_its_thread_but_not_its_lines() {
+        let out = Shared::default();
+        let w = Writer::new(Box::new(out.clone()));
+        let mut ring = w.ring();
+        ring.push_entire_slice(b"last\n").unwrap();
+        drop(ring);
+        w.flush();
+        assert_eq!(out.take(), "last\n");
+        assert!(lock(&w.drain).rings.is_empty());
+    }
+
+    #[test]
+    fn a_full_queue_drops_and_counts() {
+        let out = Shared::default();
+        let w = Writer::new(Box::new(out.clone()));
+        let line = vec![b'\n'; QUEUE];
+        w.push(&line);
+        w.push(b"lost\n");
+        assert_eq!(w.dropped(), 1);
+        w.flush();
+        // Not the whole line: another test may have turned JSON on.
+        assert!(out.take().contains("1 log lines dropped: "));
+        w.push(b"room\n");
+        w.flush();
+        assert_eq!(out.take(), "room\n");
+    }
+
+    #[test]
+    fn drops_are_reported_once_per_ten_seconds() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut r = Reported::default();
+        assert_eq!(r.due(0, start), None);
+        assert_eq!(r.due(3, start), Some(3));
+        assert_eq!(r.due(8, after(9)), None);
+        assert_eq!(r.due(9, after(10)), Some(6));
+        assert_eq!(r.due(9, after(30)), None);
+    }
+
+    #[test]
+    fn a_failing_output_is_counted_and_survived() {
+        struct Broken;
+        impl Write for Broken {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let w = Writer::new(Box::new(Broken));
+        w.push(b"a\n");
+        w.push(b"b\n");
+        w.flush();
+        assert_eq!(w.dropped(), 2);
+    }
+
+    #[test]
+    fn a_non_blocking_output_loses_nothing() {
+        struct Slow(Shared, bool);
+        impl Write for Slow {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.1 = !self.1;
+                if self.1 { Err(io::ErrorKind::WouldBlock.into()) } else { self.0.write(&bytes[..1]) }
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let out = Shared::default();
+        let w = Writer::new(Box::new(Slow(out.clone(), false)));
+        w.push(b"abc\n");
+        w.flush();
+        assert_eq!((out.take().as_str(), w.dropped()), ("abc\n", 0));
+    }
+}

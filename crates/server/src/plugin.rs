@@ -1,0 +1,185 @@
+//! The plugin contract: what a plugin may do with a query on its way down and with the reply on its way up.
+//!
+//! A plugin is a value shared by all workers. It keeps nothing about a single query in itself; what it must
+//! remember between the two ways goes into its [`Slot`](crate::Slot). It never blocks: whoever needs time
+//! returns `Wait` with a future, and the walk goes on with what the future brings.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::ops::BitOr;
+use std::pin::Pin;
+
+use wire::{Query, Rcode, Reply};
+
+use crate::{Sent, Visit};
+
+/// One plugin of a server block.
+pub trait Plugin: Send + Sync + 'static {
+    /// The directive's name, as in the Corefile and in the `plugin` label of metrics.
+    fn name(&self) -> &'static str;
+
+    /// Which of the methods below are worth calling. Asked once, at setup.
+    fn hooks(&self) -> Hooks {
+        Hooks::QUERY
+    }
+
+    /// The query on its way down.
+    fn query(&self, _visit: &mut Visit<'_>) -> Step {
+        Step::Next
+    }
+
+    /// The reply on its way up, if the query passed this plugin and its kind is among the hooks.
+    fn reply(&self, _visit: &mut Visit<'_>) -> Turn {
+        Turn::Up
+    }
+
+    /// The final bytes, after truncation, just before they leave.
+    fn sent(&self, _sent: &mut Sent<'_>, _packet: &mut Vec<u8>) {}
+
+    /// Tells the `ready` plugin whether this one can serve.
+    fn as_ready(&self) -> Option<&dyn Ready> {
+        None
+    }
+
+    /// Gives values to those who ask for metadata by label.
+    fn as_metadata(&self) -> Option<&dyn Metadata> {
+        None
+    }
+
+    /// Decides whether this block takes a query at all.
+    fn as_filter(&self) -> Option<&dyn BlockFilter> {
+        None
+    }
+
+    /// Lets queries of classes other than IN into the block.
+    fn opens_classes(&self) -> bool {
+        false
+    }
+
+    /// All plugins of all blocks exist now; take hold of the ones this plugin works with.
+    fn link(&self, _link: &crate::Link<'_>) {}
+
+    /// The configuration is about to serve; its sockets are bound.
+    fn start(&self) {}
+
+    /// The configuration serves no longer.
+    fn stop(&self) {}
+}
+
+/// What a plugin did with a query.
+pub enum Step {
+    /// Not mine: to the next plugin.
+    Next,
+    /// The reply is filled in.
+    Answer,
+    /// No reply could be made. Nothing is written yet; plugins on the way up may still answer.
+    Fail { rcode: Rcode, error: Option<Cow<'static, str>> },
+    /// The client gets nothing.
+    Drop,
+    /// The plugin needs time.
+    Wait(Task<Step>),
+    /// The reply is a series of messages, such as a zone transfer.
+    Stream(Box<dyn Messages>),
+}
+
+impl Step {
+    /// A failure without a text for the log.
+    pub fn fail(rcode: Rcode) -> Step {
+        Step::Fail { rcode, error: None }
+    }
+
+    /// A failure with its reason.
+    pub fn error(rcode: Rcode, error: impl Into<Cow<'static, str>>) -> Step {
+        Step::Fail { rcode, error: Some(error.into()) }
+    }
+}
+
+/// What a plugin did with a reply.
+pub enum Turn {
+    /// On to the plugin above.
+    Up,
+    /// Ask those below me again; I changed the question.
+    Again,
+    /// The plugin needs time.
+    Wait(Task<Turn>),
+}
+
+/// Work that takes time. It owns what it needs; what it finds out is brought into the walk by the closure it
+/// yields, which runs when the walk is back in hand.
+pub type Task<T> = Pin<Box<dyn Future<Output = Resume<T>> + Send>>;
+
+/// The end of a [`Task`].
+pub type Resume<T> = Box<dyn FnOnce(&mut Visit<'_>) -> T + Send>;
+
+/// Makes a task out of a future and of what to do with its result.
+pub fn task<F, T>(future: F, then: impl FnOnce(F::Output, &mut Visit<'_>) -> T + Send + 'static) -> Task<T>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+    T: 'static,
+{
+    Box::pin(async move {
+        let output = future.await;
+        Box::new(move |visit: &mut Visit<'_>| then(output, visit)) as Resume<T>
+    })
+}
+
+/// A reply in several messages.
+pub trait Messages: Send {
+    /// Fills the next message into `reply`, which comes as an empty reply to `query`; false at the end.
+    fn next(&mut self, query: &Query, reply: &mut Reply) -> bool;
+}
+
+/// The methods of a plugin that are to be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hooks(u8);
+
+impl Hooks {
+    pub const NONE: Hooks = Hooks(0);
+    /// `query`.
+    pub const QUERY: Hooks = Hooks(1);
+    /// `reply`, when there are records (or an empty answer).
+    pub const RECORDS: Hooks = Hooks(2);
+    /// `reply`, when the query failed below.
+    pub const FAILURE: Hooks = Hooks(4);
+    /// `reply`, when the query was dropped below.
+    pub const DROP: Hooks = Hooks(8);
+    /// `sent`.
+    pub const SENT: Hooks = Hooks(16);
+    /// `reply`, whatever came of it.
+    pub const ANY_REPLY: Hooks = Hooks(2 | 4 | 8);
+
+    pub const fn has(self, other: Hooks) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl BitOr for Hooks {
+    type Output = Hooks;
+
+    fn bitor(self, other: Hooks) -> Hooks {
+        Hooks(self.0 | other.0)
+    }
+}
+
+/// A plugin that is not always able to serve.
+pub trait Ready {
+    fn ready(&self) -> bool;
+}
+
+/// A plugin that knows things about a query. Nothing is computed before somebody asks.
+pub trait Metadata {
+    /// The value behind a label such as `forward/upstream`, if it is this plugin's and known.
+    fn value(&self, label: &str, view: &crate::MetadataView<'_>) -> Option<String>;
+}
+
+/// A plugin that lets only some queries into its block.
+pub trait BlockFilter {
+    fn view_name(&self) -> &str;
+    fn accepts(
+        &self,
+        query: &Query,
+        client: &crate::Client,
+        metadata: &dyn Fn(&str) -> Option<String>,
+    ) -> bool;
+}

@@ -1,0 +1,304 @@
+//! The life of the process: start, reload when asked or when the Corefile changed, stop when told.
+//!
+//! | signal | does |
+//! |---|---|
+//! | TERM | lameduck, then a graceful end; exit 0, or 3 if queries had to be given up |
+//! | INT | the same; a second one ends at once with exit 2 |
+//! | QUIT | ends at once |
+//! | USR1, HUP | reload |
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use corefile::Diagnostic;
+use metrics::Counter;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::config::{self, Config, Input};
+use crate::{CorefilePoll, PANICS, PluginSpec, Server, log, permit, runtime};
+
+/// Reloads that failed and left the old configuration serving.
+pub static RELOAD_FAILED: Counter = Counter::new();
+
+/// What a server process needs to know.
+pub struct RunOptions {
+    /// Reads the Corefile, at start and again at every reload.
+    pub input: Box<dyn Fn() -> Result<Input, String> + Send + Sync>,
+    pub plugins: &'static [PluginSpec],
+    /// No banner at start.
+    pub quiet: bool,
+    pub pidfile: Option<PathBuf>,
+    /// Printed after the zones, such as `Rhumb-0.1.0`.
+    pub version_banner: String,
+    /// Told the addresses once the server answers.
+    pub ready: Box<dyn Fn(&Server) + Send + Sync>,
+}
+
+/// Why a configuration cannot be served.
+pub enum Refusal {
+    /// The Corefile could not be read.
+    Unreadable(String),
+    /// The Corefile is wrong; the first error is the one to show when there is room for one only.
+    Wrong(Vec<Diagnostic>),
+    /// An address could not be bound, or the system had nothing left to give.
+    Unbound(io::Error),
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Refusal::Unreadable(error) => f.write_str(error),
+            Refusal::Wrong(errors) => match errors.first() {
+                Some(error) => error.fmt(f),
+                None => f.write_str("the Corefile is wrong"),
+            },
+            Refusal::Unbound(error) => error.fmt(f),
+        }
+    }
+}
+
+/// Runs a server until it is told to stop.
+pub fn run(options: &RunOptions) -> Result<ExitCode, Refusal> {
+    net::raise_file_limit().map_err(Refusal::Unbound)?;
+    register_metrics();
+    quiet_panics();
+    let input = (options.input)().map_err(Refusal::Unreadable)?;
+    let config = config::build(&input, options.plugins, &corefile::Disk).map_err(Refusal::Wrong)?;
+    warn(&config);
+    log::set_debug(config.debug());
+    let signals = runtime::handle().block_on(async { Signals::listen() }).map_err(Refusal::Unbound)?;
+    let server = Server::start(config).map_err(Refusal::Unbound)?;
+    if let Some(path) = &options.pidfile {
+        std::fs::write(path, format!("{}\n", std::process::id())).map_err(Refusal::Unbound)?;
+    }
+    if !options.quiet {
+        banner(&server, &options.version_banner);
+    }
+    (options.ready)(&server);
+    let code = Life { server, options, tried: String::new() }.live(signals);
+    if let Some(path) = &options.pidfile {
+        let _ = std::fs::remove_file(path);
+    }
+    log::flush();
+    Ok(code)
+}
+
+fn register_metrics() {
+    let registry = metrics::registry();
+    // Names that are taken are ours, from an earlier run in the same process.
+    let _ = registry.register_counter(
+        "coredns_panics_total",
+        "A metrics that counts the number of panics.",
+        &PANICS,
+    );
+    let _ = registry.register_counter(
+        "coredns_reload_failed_total",
+        "Counter of the number of failed reload attempts.",
+        &RELOAD_FAILED,
+    );
+    let _ = registry.register_counter(
+        "rhumb_waits_refused_total",
+        "Queries that failed because too many others were waiting.",
+        &permit::REFUSED_TO_WAIT,
+    );
+}
+
+/// A panic in a plugin is logged by whoever catches it; the default hook would print it a second time.
+fn quiet_panics() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        let ours = std::thread::current().name().is_some_and(|name| name.starts_with("rhumb-"));
+        if !ours {
+            default(info);
+        }
+    }));
+}
+
+fn banner(server: &Server, version: &str) {
+    let mut text = server.config().banner.join("\n");
+    text.push('\n');
+    text.push_str(version);
+    match log::format() {
+        log::Format::Json => log::info(None, format_args!("{}", text.trim_end())),
+        log::Format::Text => {
+            log::flush();
+            let mut stdout = io::stdout().lock();
+            let _ = stdout.write_all(text.as_bytes());
+            let _ = stdout.flush();
+        }
+    }
+}
+
+fn warn(config: &Config) {
+    for warning in &config.warnings {
+        log::warning(None, format_args!("{warning}"));
+    }
+}
+
+struct Signals {
+    term: Signal,
+    int: Signal,
+    quit: Signal,
+    usr1: Signal,
+    usr2: Signal,
+    hup: Signal,
+}
+
+enum Wish {
+    Stop(&'static str),
+    StopNow,
+    Reload(&'static str),
+    Look,
+}
+
+impl Signals {
+    fn listen() -> io::Result<Signals> {
+        Ok(Signals {
+            term: signal(SignalKind::terminate())?,
+            int: signal(SignalKind::interrupt())?,
+            quit: signal(SignalKind::quit())?,
+            usr1: signal(SignalKind::user_defined1())?,
+            usr2: signal(SignalKind::user_defined2())?,
+            hup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// The next signal, or the time to look at the Corefile.
+    async fn next(&mut self, look_in: Option<Duration>) -> Wish {
+        let look = async {
+            match look_in {
+                Some(duration) => tokio::time::sleep(duration).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::pin!(look);
+        loop {
+            tokio::select! {
+                _ = self.term.recv() => return Wish::Stop("SIGTERM"),
+                _ = self.int.recv() => return Wish::Stop("SIGINT"),
+                _ = self.quit.recv() => return Wish::StopNow,
+                _ = self.usr1.recv() => return Wish::Reload("SIGUSR1"),
+                _ = self.hup.recv() => return Wish::Reload("SIGHUP"),
+                _ = self.usr2.recv() => log::warning(None, format_args!("SIGUSR2: upgrading in place is not done; start the new process beside this one")),
+                _ = &mut look => return Wish::Look,
+            }
+        }
+    }
+}
+
+struct Life<'a> {
+    server: Server,
+    options: &'a RunOptions,
+    /// The digest of the last changed Corefile, good or bad: a bad one is not tried again and again.
+    tried: String,
+}
+
+impl Life<'_> {
+    fn live(mut self, mut signals: Signals) -> ExitCode {
+        self.tried = self.server.config().digest.clone();
+        let mut interval = self.server.poll().map(with_jitter);
+        loop {
+            match runtime::handle().block_on(signals.next(interval)) {
+                Wish::Stop(name) => return self.stop(name, signals),
+                Wish::StopNow => {
+                    log::info(None, format_args!("SIGQUIT: Quitting process immediately"));
+                    return ExitCode::SUCCESS;
+                }
+                Wish::Reload(name) => {
+                    log::info(None, format_args!("{name}: Reloading"));
+                    if let Err(refusal) = self.load().and_then(|config| self.reload(config)) {
+                        log::error(None, format_args!("{name}: {refusal}"));
+                        RELOAD_FAILED.inc();
+                    }
+                    interval = self.server.poll().map(with_jitter);
+                }
+                Wish::Look => {
+                    if self.look() {
+                        interval = self.server.poll().map(with_jitter);
+                    }
+                }
+            }
+        }
+    }
+
+    fn load(&self) -> Result<Config, Refusal> {
+        let input = (self.options.input)().map_err(Refusal::Unreadable)?;
+        config::build(&input, self.options.plugins, &corefile::Disk).map_err(Refusal::Wrong)
+    }
+
+    /// Takes over a configuration; on error the old one serves on.
+    fn reload(&mut self, config: Config) -> Result<(), Refusal> {
+        log::info(None, format_args!("Reloading"));
+        warn(&config);
+        let debug = config.debug();
+        self.tried = config.digest.clone();
+        self.server.reload(config).map_err(Refusal::Unbound)?;
+        log::set_debug(debug);
+        log::info(None, format_args!("Reloading complete"));
+        Ok(())
+    }
+
+    /// Reloads if the Corefile says something else than before. True if the configuration changed.
+    fn look(&mut self) -> bool {
+        let Ok(input) = (self.options.input)() else { return false };
+        let digest = match config::digest(&input, &corefile::Disk) {
+            Ok(digest) => digest,
+            Err(error) => {
+                log::warning(Some("reload"), format_args!("Corefile parse failed: {error}"));
+                return false;
+            }
+        };
+        if digest == self.tried {
+            return false;
+        }
+        self.tried = digest;
+        let loaded = config::build(&input, self.options.plugins, &corefile::Disk).map_err(Refusal::Wrong);
+        match loaded.and_then(|config| self.reload(config)) {
+            Ok(()) => true,
+            Err(refusal) => {
+                log::error(Some("reload"), format_args!("Corefile changed but reload failed: {refusal}"));
+                RELOAD_FAILED.inc();
+                false
+            }
+        }
+    }
+
+    /// Serves on for the lameduck time, then ends; a second interrupt cuts it short.
+    fn stop(self, name: &str, mut signals: Signals) -> ExitCode {
+        match name {
+            "SIGINT" => log::info(None, format_args!("SIGINT: Shutting down")),
+            _ => log::info(None, format_args!("{name}: Shutting down servers then terminating")),
+        }
+        self.server.announce_stop();
+        if let Some((plugin, duration)) = self.server.lameduck() {
+            log::info(Some(plugin), format_args!("Going into lameduck mode for {duration:?}"));
+            let end = Instant::now() + duration;
+            while let Some(left) = end.checked_duration_since(Instant::now()) {
+                match runtime::handle().block_on(signals.next(Some(left))) {
+                    Wish::Look => break,
+                    Wish::StopNow => return ExitCode::SUCCESS,
+                    Wish::Stop("SIGINT") => {
+                        log::info(None, format_args!("SIGINT: Force quit"));
+                        return ExitCode::from(2);
+                    }
+                    Wish::Stop(_) | Wish::Reload(_) => {}
+                }
+            }
+        }
+        if self.server.stop() { ExitCode::SUCCESS } else { ExitCode::from(3) }
+    }
+}
+
+/// The interval moved by up to half the jitter either way, so that replicas do not all look at once.
+fn with_jitter(poll: CorefilePoll) -> Duration {
+    let jitter = poll.jitter.min(poll.interval / 2);
+    if jitter.is_zero() {
+        return poll.interval;
+    }
+    use std::hash::{BuildHasher, RandomState};
+    let random = RandomState::new().hash_one(std::process::id());
+    let share = (random % 1024) as u32;
+    poll.interval - jitter / 2 + jitter * share / 1024
+}

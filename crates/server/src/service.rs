@@ -1,0 +1,196 @@
+//! What is served on one address: the zones, the blocks behind them, and the choice between them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wire::{Class, Edns, Flags, Name, NameBuf, Opcode, Opt, Rcode, Rtype};
+
+use crate::explain::Note;
+use crate::visit::{MetadataSlots, MetadataView, Outcome};
+use crate::walk::{Driven, Walk};
+use crate::{Block, Transport};
+
+/// Everything behind one listening address. Replaced as a whole on reload.
+pub struct Service {
+    /// `dns://:53`, as logs and metrics name the server.
+    pub label: String,
+    zones: Zones,
+    /// Some plugin lets classes other than IN in.
+    any_class: bool,
+    /// A panic ends the process instead of the query.
+    pub(crate) debug: bool,
+    pub(crate) timeouts: Timeouts,
+}
+
+/// How long a TCP peer may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    pub read: Duration,
+    pub write: Duration,
+    pub idle: Duration,
+    /// Queries on one connection; -1 is no limit.
+    pub max_queries: i64,
+}
+
+impl Default for Timeouts {
+    fn default() -> Timeouts {
+        Timeouts {
+            read: Duration::from_secs(3),
+            write: Duration::from_secs(5),
+            idle: Duration::from_secs(10),
+            max_queries: -1,
+        }
+    }
+}
+
+/// Zones to blocks. Most servers have one zone or a few; then a list is quicker than hashing every suffix.
+struct Zones {
+    by_name: HashMap<Vec<u8>, Vec<Arc<Block>>>,
+    only_root: bool,
+}
+
+impl Service {
+    /// `blocks` in the order of the Corefile, each with one zone it serves here.
+    pub fn new(label: String, blocks: Vec<(NameBuf, Arc<Block>)>) -> Service {
+        let mut timeouts = Timeouts::default();
+        let mut by_name: HashMap<Vec<u8>, Vec<Arc<Block>>> = HashMap::new();
+        let (mut any_class, mut debug) = (false, false);
+        for (zone, block) in blocks {
+            // Later blocks on the same address win, as they do in CoreDNS.
+            let settings = &block.settings;
+            timeouts.read = settings.read_timeout.unwrap_or(timeouts.read);
+            timeouts.write = settings.write_timeout.unwrap_or(timeouts.write);
+            timeouts.idle = settings.idle_timeout.unwrap_or(timeouts.idle);
+            timeouts.max_queries = settings.max_tcp_queries.unwrap_or(timeouts.max_queries);
+            any_class |= block.chain().iter().any(|plugin| plugin.opens_classes());
+            debug |= settings.debug;
+            by_name.entry(zone.wire().to_ascii_lowercase()).or_default().push(block);
+        }
+        let only_root = by_name.keys().all(|zone| zone == &[0]);
+        Service { label, zones: Zones { by_name, only_root }, any_class, debug, timeouts }
+    }
+
+    /// Takes a parsed query through its block. The walk says what came of it.
+    pub(crate) fn serve<'s>(self: &'s Arc<Service>, walk: &mut Walk) -> Served<'s> {
+        let question = &walk.query.question;
+        if !self.any_class && question.qclass != Class::IN {
+            let why = "class is not IN and no plugin here opens other classes";
+            return Served { driven: walk.refuse(Rcode::REFUSED, why), block: None };
+        }
+        if walk.query.edns.is_some_and(|edns| edns.version != 0) {
+            return Served { driven: self.bad_version(walk), block: None };
+        }
+        match self.choose(walk) {
+            Ok(block) => {
+                walk.enter(block);
+                Served { driven: walk.drive(block, self), block: Some(block) }
+            }
+            Err((rcode, why)) => Served { driven: walk.refuse(rcode, why), block: None },
+        }
+    }
+
+    fn bad_version(&self, walk: &mut Walk) -> Driven {
+        let driven = walk.refuse(Rcode::BADVERS, "EDNS version is not 0");
+        // The OPT is our own: nothing of a version we do not speak is reflected.
+        walk.query.edns = None;
+        walk.reply.opt = Some(Opt::new(0, false));
+        driven
+    }
+
+    /// The block for a query: the longest zone wins, blocks of one zone are tried in order, and DS belongs to
+    /// the parent if we serve that too. The root is the last resort.
+    fn choose<'s>(&'s self, walk: &mut Walk) -> Result<&'s Arc<Block>, (Rcode, &'static str)> {
+        let question = &walk.query.question;
+        let lower = question.lower();
+        let wants_ds = walk.query.opcode == Opcode::QUERY && question.qtype == Rtype::DS;
+        let mut found: Option<(usize, &'s Arc<Block>)> = None;
+        if !self.zones.only_root {
+            for suffix in lower.suffixes() {
+                if suffix.is_root() && !lower.is_root() {
+                    break;
+                }
+                let Some(blocks) = self.zones.by_name.get(suffix.wire()) else { continue };
+                if let Some(block) = self.first_accepting(blocks, walk, true)? {
+                    found = Some((lower.len() - suffix.len(), block));
+                    if !wants_ds {
+                        break;
+                    }
+                }
+            }
+        }
+        if found.is_none()
+            && let Some(blocks) = self.zones.by_name.get(Name::ROOT.wire())
+            && let Some(block) = self.first_accepting(blocks, walk, false)?
+        {
+            found = Some((lower.len() - 1, block));
+        }
+        let (at, block) = found.ok_or((Rcode::REFUSED, "no server block here serves this name"))?;
+        let zone = Name::from_wire(&lower.wire()[at..]).unwrap_or(Name::ROOT);
+        walk.trail.zone.set(zone);
+        if let Some(notes) = &mut walk.trail.notes {
+            let text = format!("block {} on {}", zone, self.label);
+            notes.push(Note { plugin: "server", depth: walk.trail.depth, text });
+        }
+        Ok(block)
+    }
+
+    fn first_accepting<'s>(
+        &self,
+        blocks: &'s [Arc<Block>],
+        walk: &Walk,
+        empty_refuses: bool,
+    ) -> Result<Option<&'s Arc<Block>>, (Rcode, &'static str)> {
+        for block in blocks {
+            if block.chain().is_empty() {
+                if empty_refuses {
+                    return Err((Rcode::REFUSED, "the server block has no plugins"));
+                }
+                continue;
+            }
+            let metadata = |label: &str| {
+                let slots = MetadataSlots { own: None, before: &[], after: &[] };
+                let view = MetadataView {
+                    query: &walk.query,
+                    reply: &walk.reply,
+                    client: &walk.client,
+                    trail: &walk.trail,
+                    slots,
+                    slot_of: 0,
+                };
+                block.metadata(label, view)
+            };
+            if block.is_filtered() && !block.accepts(&walk.query, &walk.client, &metadata) {
+                continue;
+            }
+            return Ok(Some(block));
+        }
+        Ok(None)
+    }
+
+    /// The most octets a reply to this client may have.
+    pub(crate) fn limit(transport: Transport, query: &wire::Query) -> usize {
+        match transport {
+            Transport::Udp => query.udp_limit(),
+            Transport::Tcp => 65535,
+        }
+    }
+}
+
+/// What came of a query, and the block it went through; None if it was refused before any.
+pub(crate) struct Served<'s> {
+    pub driven: Driven,
+    pub block: Option<&'s Arc<Block>>,
+}
+
+/// The reply to a packet that is not served: the client's flags as they came, less AA and Z.
+pub(crate) fn reject(walk: &mut Walk, rcode: Rcode) {
+    let flags = walk.query.flags;
+    walk.reply.begin_error(&walk.query, rcode);
+    walk.reply.flags = Flags(flags.0 | Flags::QR.0).with(Flags::AA, false).with(Flags::Z, false);
+    if rcode == Rcode::FORMERR {
+        walk.reply.opcode = Opcode::QUERY;
+    }
+    walk.query.edns = None::<Edns>;
+    walk.trail.outcome = Outcome::Failure;
+}

@@ -1,0 +1,195 @@
+//! What a plugin's setup has in hand while a Corefile becomes a configuration.
+//!
+//! Setup has two passes. First every directive of every block is parsed, in the fixed order of plugins; each
+//! adds plugins to its block or says something about the block ([`Setup`]). When all exist, each may take
+//! hold of others ([`Link`]). Nothing runs and nothing is bound before both are through.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use corefile::{Diagnostic, Dispenser, ZoneKey, zones_from_args_or_block};
+use wire::NameBuf;
+
+use crate::http::Route;
+use crate::{Block, BlockSettings, Plugin};
+
+/// One line of the list of plugins; the order of that list is the order of every chain.
+#[derive(Clone, Copy)]
+pub struct PluginSpec {
+    pub name: &'static str,
+    /// One line for people.
+    pub about: &'static str,
+    pub availability: Availability,
+}
+
+/// Whether a directive can be used.
+#[derive(Clone, Copy)]
+pub enum Availability {
+    /// Parses the directive.
+    Here(SetupFn),
+    /// Known, but still to come.
+    ToCome,
+    /// Known and not part of Rhumb; the text says what to use instead.
+    Never(&'static str),
+}
+
+pub type SetupFn = fn(&mut Setup<'_>) -> Result<(), Diagnostic>;
+
+/// The words CoreDNS has for a directive that may stand only once in a block.
+pub const ONCE: &str = "this plugin can only be used once per Server Block";
+
+/// One directive of one block, and the block in the making.
+pub struct Setup<'a> {
+    /// The directive's tokens.
+    pub c: Dispenser<'a>,
+    pub(crate) keys: &'a [ZoneKey],
+    pub(crate) draft: &'a mut Draft,
+    pub(crate) common: &'a mut Common,
+}
+
+/// A block while its directives are being read.
+#[derive(Default)]
+pub(crate) struct Draft {
+    pub chain: Vec<Arc<dyn Plugin>>,
+    pub settings: BlockSettings,
+    pub root: Option<PathBuf>,
+    /// None: every address.
+    pub hosts: Option<Vec<String>>,
+}
+
+/// What belongs to the whole configuration rather than to a block.
+#[derive(Default)]
+pub(crate) struct Common {
+    pub digest: String,
+    pub routes: Vec<Route>,
+    pub tasks: Vec<Periodic>,
+    pub lameduck: Option<(&'static str, Duration)>,
+    pub poll: Option<CorefilePoll>,
+    pub shared: HashMap<(TypeId, String), Arc<dyn Any + Send + Sync>>,
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// Work to be done again and again while a configuration serves.
+#[derive(Clone)]
+pub struct Periodic {
+    pub interval: Duration,
+    /// Runs where it may block.
+    pub work: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// How often to look whether the Corefile has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CorefilePoll {
+    pub interval: Duration,
+    pub jitter: Duration,
+}
+
+impl Setup<'_> {
+    /// The keys of the server block.
+    pub fn keys(&self) -> &[ZoneKey] {
+        self.keys
+    }
+
+    /// The zones given as arguments, or else the block's own. What is not a zone is passed over.
+    pub fn zones(&self, args: &[&str]) -> Vec<NameBuf> {
+        zones_from_args_or_block(args, self.keys)
+            .iter()
+            .filter_map(|zone| NameBuf::parse(zone).ok())
+            .collect()
+    }
+
+    /// Adds a plugin to the block's chain, behind those that are there.
+    pub fn add(&mut self, plugin: impl Plugin) {
+        self.draft.chain.push(Arc::new(plugin));
+    }
+
+    pub fn add_arc(&mut self, plugin: Arc<dyn Plugin>) {
+        self.draft.chain.push(plugin);
+    }
+
+    pub fn settings(&mut self) -> &mut BlockSettings {
+        &mut self.draft.settings
+    }
+
+    /// The folder relative paths start from.
+    pub fn set_root(&mut self, root: PathBuf) {
+        self.draft.root = Some(root);
+    }
+
+    pub fn root(&self) -> Option<&Path> {
+        self.draft.root.as_deref()
+    }
+
+    /// A path of the Corefile, below the root if it is relative.
+    pub fn path(&self, path: &str) -> PathBuf {
+        match &self.draft.root {
+            Some(root) => root.join(path),
+            None => PathBuf::from(path),
+        }
+    }
+
+    /// Addresses to listen on instead of all.
+    pub fn listen_on(&mut self, hosts: Vec<String>) {
+        self.draft.hosts = Some(hosts);
+    }
+
+    /// Keeps serving for so long after being asked to stop; the longest of all wins.
+    pub fn lameduck(&mut self, plugin: &'static str, duration: Duration) {
+        let longer = self.common.lameduck.is_none_or(|(_, known)| duration > known);
+        if longer {
+            self.common.lameduck = Some((plugin, duration));
+        }
+    }
+
+    /// Answers HTTP requests for a path on an address. The server owns the socket.
+    pub fn http(&mut self, route: Route) {
+        self.common.routes.push(route);
+    }
+
+    /// Has work done at an interval while the configuration serves.
+    pub fn every(&mut self, interval: Duration, work: impl Fn() + Send + Sync + 'static) {
+        self.common.tasks.push(Periodic { interval, work: Arc::new(work) });
+    }
+
+    /// Has the Corefile looked at for changes.
+    pub fn poll_corefile(&mut self, poll: CorefilePoll) {
+        self.common.poll = Some(poll);
+    }
+
+    /// The SHA-512 of the parsed Corefile, in hexadecimal.
+    pub fn digest(&self) -> &str {
+        &self.common.digest
+    }
+
+    /// A value that all plugins of this configuration asking for this type and key have in common.
+    pub fn shared<T: Send + Sync + 'static>(&mut self, key: &str, make: impl FnOnce() -> T) -> Arc<T> {
+        let slot =
+            self.common.shared.entry((TypeId::of::<T>(), key.to_owned())).or_insert_with(|| Arc::new(make()));
+        slot.clone().downcast::<T>().expect("the key contains the type")
+    }
+
+    /// Something the user should know that is no error.
+    pub fn warn(&mut self, warning: Diagnostic) {
+        self.common.warnings.push(warning);
+    }
+
+    /// "This plugin can only be used once per Server Block."
+    pub fn once_error(&self) -> Diagnostic {
+        self.c.bare_err(ONCE)
+    }
+}
+
+/// The finished blocks, for plugins that work with others.
+pub struct Link<'a> {
+    pub(crate) block: &'a Arc<Block>,
+}
+
+impl Link<'_> {
+    /// All plugins of the linked plugin's own block.
+    pub fn block(&self) -> &Arc<Block> {
+        self.block
+    }
+}

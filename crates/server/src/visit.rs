@@ -1,0 +1,237 @@
+//! What a plugin sees of a walk while it is visited.
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+use wire::{Name, Query, Question, Reply, Rtype};
+
+use crate::explain::Note;
+use crate::walk::{Below, Found, Lookup, Trail};
+use crate::{Block, Client, Service};
+
+/// What became of a query so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A reply with its records (perhaps none) is in hand.
+    Records,
+    /// No reply; the code is in `reply.rcode`, nothing is written yet.
+    Failure,
+    /// The client is to get nothing.
+    Drop,
+}
+
+/// What one plugin remembers of one query between the way down and the way up.
+#[derive(Default)]
+pub struct Slot {
+    /// Plain memory, zero when the query comes down.
+    pub words: [u64; 4],
+    /// For the few that need more; costs an allocation.
+    pub boxed: Option<Box<dyn Any + Send>>,
+}
+
+/// A plugin's view of the walk: the query, the reply, its own memory, and the ways to the rest of the house.
+pub struct Visit<'w> {
+    pub query: &'w mut Query,
+    pub reply: &'w mut Reply,
+    pub client: &'w Client,
+    pub slot: &'w mut Slot,
+    pub(crate) slots: Slots<'w>,
+    pub(crate) trail: &'w mut Trail,
+    pub(crate) block: &'w std::sync::Arc<Block>,
+    pub(crate) service: &'w std::sync::Arc<Service>,
+    pub(crate) place: usize,
+}
+
+/// The memory of the other plugins, for metadata.
+pub(crate) struct Slots<'w> {
+    pub before: &'w [Slot],
+    pub after: &'w [Slot],
+}
+
+impl Visit<'_> {
+    /// Starts an empty NOERROR reply to the question as it is now.
+    pub fn begin(&mut self) -> &mut Reply {
+        self.reply.begin(self.query);
+        self.reply
+    }
+
+    /// What came of the query below; meaningful on the way up.
+    pub fn outcome(&self) -> Outcome {
+        self.trail.outcome
+    }
+
+    /// Turns a failure or a drop into something else, or the other way round.
+    pub fn set_outcome(&mut self, outcome: Outcome) {
+        self.trail.outcome = outcome;
+    }
+
+    /// The reason of a failure, or a complaint about a reply that was made all the same.
+    pub fn error(&self) -> Option<&str> {
+        self.trail.error.as_deref()
+    }
+
+    pub fn set_error(&mut self, error: impl Into<Cow<'static, str>>) {
+        self.trail.error = Some(error.into());
+    }
+
+    pub fn clear_error(&mut self) {
+        self.trail.error = None;
+    }
+
+    /// Asks the plugins below something else. On the way up the old question is put back before this
+    /// plugin's `reply` is called; [`Visit::asked`] then tells what was asked instead.
+    pub fn ask(&mut self, question: Question) {
+        let before = self.query.set_question(question);
+        self.trail.undo.push((self.place, before));
+    }
+
+    /// On the way up: the question this plugin had asked below, if it changed it.
+    pub fn asked(&self) -> Option<&Question> {
+        self.trail.asked.as_ref()
+    }
+
+    /// The name of the plugin that made the reply, for logs and metrics.
+    pub fn answered_by(&self) -> Option<&'static str> {
+        self.trail.answered_by
+    }
+
+    /// No waiting beyond this from now on.
+    pub fn limit_time(&mut self, limit: Duration) {
+        let end = Instant::now() + limit;
+        self.trail.deadline = Some(self.trail.deadline.map_or(end, |before| before.min(end)));
+    }
+
+    pub fn deadline(&self) -> Option<Instant> {
+        self.trail.deadline
+    }
+
+    /// The zone of the server block the query was sent to, in lower case.
+    pub fn zone(&self) -> Name<'_> {
+        self.trail.zone.as_name()
+    }
+
+    pub fn block(&self) -> &Block {
+        self.block
+    }
+
+    /// The listener, as metrics label it: `dns://:53`.
+    pub fn server(&self) -> &str {
+        &self.service.label
+    }
+
+    /// How deep this walk sits in look-ups made by other walks; 0 for a client's own.
+    pub fn depth(&self) -> u8 {
+        self.trail.depth
+    }
+
+    /// Says why something was decided, if anybody wants to know. The text is only made then.
+    pub fn note(&mut self, text: impl FnOnce(&Query) -> String) {
+        if let Some(notes) = &mut self.trail.notes {
+            let plugin = self.block.chain()[self.place].name();
+            notes.push(Note { plugin, depth: self.trail.depth, text: text(self.query) });
+        }
+    }
+
+    /// A metadata value, if the block collects metadata for this name and somebody knows the label.
+    pub fn metadata(&self, label: &str) -> Option<String> {
+        let view = MetadataView {
+            query: self.query,
+            reply: self.reply,
+            client: self.client,
+            trail: self.trail,
+            slots: MetadataSlots {
+                own: Some((self.place, self.slot)),
+                before: self.slots.before,
+                after: self.slots.after,
+            },
+            slot_of: 0,
+        };
+        self.block.metadata(label, view)
+    }
+
+    /// Asks the whole server for another name: block choice, chain and all. Stays here until it must wait.
+    pub fn lookup(&mut self, name: Name<'_>, qtype: Rtype) -> Lookup {
+        crate::walk::lookup(self, name, qtype)
+    }
+
+    /// Starts a walk of the same question through the plugins below this one, without a client. Dropping the
+    /// result gives it up; `tokio::spawn`ing it lets it run on its own.
+    pub fn below(&mut self) -> Below {
+        crate::walk::below(self)
+    }
+
+    /// Takes over what a look-up or a walk below found as this walk's own reply.
+    pub fn adopt(&mut self, found: &Found) {
+        self.reply.copy_from(found.reply());
+        self.trail.outcome = found.outcome();
+        self.trail.error = found.error().map(|text| Cow::Owned(text.to_owned()));
+    }
+}
+
+/// What a metadata provider sees.
+pub struct MetadataView<'w> {
+    pub query: &'w Query,
+    pub reply: &'w Reply,
+    pub client: &'w Client,
+    pub(crate) trail: &'w Trail,
+    pub(crate) slots: MetadataSlots<'w>,
+    pub(crate) slot_of: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) struct MetadataSlots<'w> {
+    pub own: Option<(usize, &'w Slot)>,
+    pub before: &'w [Slot],
+    pub after: &'w [Slot],
+}
+
+impl MetadataView<'_> {
+    pub fn outcome(&self) -> Outcome {
+        self.trail.outcome
+    }
+
+    /// The provider's own memory of this query.
+    pub fn slot(&self) -> Option<&Slot> {
+        let place = self.slot_of;
+        match self.slots.own {
+            Some((own, slot)) if own == place => Some(slot),
+            Some((own, _)) if place > own => self.slots.after.get(place - own - 1),
+            _ => self.slots.before.get(place),
+        }
+    }
+}
+
+/// What a plugin sees when the final bytes leave.
+pub struct Sent<'w> {
+    pub query: &'w Query,
+    pub reply: &'w Reply,
+    pub client: &'w Client,
+    pub slot: &'w mut Slot,
+    pub(crate) slots: Slots<'w>,
+    pub(crate) trail: &'w Trail,
+    pub(crate) block: &'w Block,
+    pub(crate) place: usize,
+}
+
+impl Sent<'_> {
+    pub fn outcome(&self) -> Outcome {
+        self.trail.outcome
+    }
+
+    pub fn metadata(&self, label: &str) -> Option<String> {
+        let view = MetadataView {
+            query: self.query,
+            reply: self.reply,
+            client: self.client,
+            trail: self.trail,
+            slots: MetadataSlots {
+                own: Some((self.place, self.slot)),
+                before: self.slots.before,
+                after: self.slots.after,
+            },
+            slot_of: 0,
+        };
+        self.block.metadata(label, view)
+    }
+}
