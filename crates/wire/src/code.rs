@@ -78,8 +78,13 @@ named!(Rtype, "TYPE", {
 });
 
 named!(Class, "CLASS", {
-    IN = 1 "IN", CS = 2 "CS", CH = 3 "CH", HS = 4 "HS", NONE = 254 "NONE", ANY = 255 "ANY",
+    IN = 1 "IN", CS = 2 "CS", CH = 3 "CH", HS = 4 "HS", NONE = 254 "NONE",
 });
+
+impl Class {
+    /// Printed as CLASS255: the word ANY is a type's, and query logs have both side by side.
+    pub const ANY: Class = Class(255);
+}
 
 named!(Opcode, "OPCODE", {
     QUERY = 0 "QUERY", IQUERY = 1 "IQUERY", STATUS = 2 "STATUS", NOTIFY = 4 "NOTIFY", UPDATE = 5 "UPDATE",
@@ -112,6 +117,7 @@ mod tests {
         assert_eq!(Rtype::from_mnemonic("srv"), Some(Rtype::SRV));
         assert_eq!(Rtype::from_mnemonic("nope"), None);
         assert_eq!(Class(77).to_string(), "CLASS77");
+        assert_eq!(Class::ANY.to_string(), "CLASS255");
         assert_eq!(Rcode(3841).to_string(), "RCODE3841");
         assert_eq!(Opcode::NOTIFY.to_string(), "NOTIFY");
     }

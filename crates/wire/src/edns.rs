@@ -53,6 +53,31 @@ pub(crate) fn options(mut data: &[u8]) -> impl Iterator<Item = EdnsOption<'_>> {
     })
 }
 
+/// Octets of the options as a server would write them again: subnets padded to their prefix, empty time-outs
+/// left out. This is how the query log counts.
+pub(crate) fn rewritten_len(data: &[u8]) -> usize {
+    options(data).map(|found| 4 + rewritten_option_len(found)).sum()
+}
+
+fn rewritten_option_len(found: EdnsOption<'_>) -> usize {
+    let data = found.data;
+    match found.code {
+        option::SUBNET => match *data {
+            [0, 1 | 2, source, ..] => 4 + usize::from(source).div_ceil(8),
+            _ => 4,
+        },
+        option::TCP_KEEPALIVE if data == [0, 0] => 0,
+        option::EXPIRE => data.len().min(4),
+        option::LLQ => 18,
+        option::UPDATE_LEASE if data.get(4..) == Some(&[0; 4]) => 4,
+        option::REPORT_CHANNEL => {
+            let mut agent = crate::NameBuf::root();
+            agent.read(data, 0).map_or(data.len(), |_| agent.as_name().len())
+        }
+        _ => data.len(),
+    }
+}
+
 /// Whether OPT data is a whole number of well-formed options.
 pub(crate) fn valid(data: &[u8]) -> bool {
     let mut seen = 0;
@@ -88,6 +113,19 @@ fn well_formed(found: EdnsOption<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn options_are_counted_as_rewritten() {
+        for (data, len) in [
+            (&[0, 8, 0, 4, 0, 1, 24, 0][..], 4 + 4 + 3),
+            (&[0, 8, 0, 4, 0, 0, 0, 0], 4 + 4),
+            (&[0, 11, 0, 2, 0, 0], 4),
+            (&[0, 11, 0, 2, 0, 9], 6),
+            (&[0, 9, 0, 0, 0, 3, 0, 1, 7], 4 + 5),
+        ] {
+            assert_eq!(rewritten_len(data), len, "{data:?}");
+        }
+    }
 
     #[test]
     fn options_are_checked() {

@@ -266,8 +266,9 @@ impl Query {
         edns::options(&self.options)
     }
 
+    /// Octets of the options, as [`Query::plain_len`] counts them.
     pub fn options_len(&self) -> usize {
-        self.options.len()
+        edns::rewritten_len(&self.options)
     }
 
     /// The packet as it came, for those who sign or record it; empty for our own queries.
@@ -287,7 +288,7 @@ impl Query {
     /// Octets of the whole query with all names written out; what the query log calls its size.
     pub fn plain_len(&self) -> usize {
         let question = if self.has_question { self.question.name().len() + 4 } else { 0 };
-        let opt = if self.edns.is_some() { 11 + self.options.len() } else { 0 };
+        let opt = if self.edns.is_some() { 11 + self.options_len() } else { 0 };
         12 + question + self.other_records + opt
     }
 
