@@ -11,6 +11,8 @@ use crate::{Hooks, Plugin};
 /// One server block. All its keys share the same plugins.
 pub struct Block {
     chain: Vec<Arc<dyn Plugin>>,
+    /// Plugins no query passes.
+    beside: Vec<Arc<dyn Plugin>>,
     /// One bit per plugin, by the place in the chain.
     pub(crate) wants_query: u64,
     pub(crate) wants_records: u64,
@@ -62,13 +64,24 @@ impl Block {
             filters: places(&|p| p.as_filter().is_some()),
             metadata_providers: places(&|p| p.as_metadata().is_some()),
             settings,
+            beside: Vec::new(),
             chain,
         }
+    }
+
+    pub(crate) fn with_beside(mut self, beside: Vec<Arc<dyn Plugin>>) -> Block {
+        self.beside = beside;
+        self
     }
 
     /// The plugins in the order a query meets them.
     pub fn chain(&self) -> &[Arc<dyn Plugin>] {
         &self.chain
+    }
+
+    /// All plugins that came out of the block's directives, those in the chain first.
+    pub fn plugins(&self) -> impl Iterator<Item = &Arc<dyn Plugin>> {
+        self.chain.iter().chain(&self.beside)
     }
 
     /// The name of the view that guards this block, or nothing.

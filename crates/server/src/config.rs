@@ -187,7 +187,7 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
                 .first()
                 .map_or(Diagnostic::error(&error), |key| Diagnostic::error(&error).at(&key.span)));
         }
-        let block = Arc::new(Block::new(draft.chain, draft.settings));
+        let block = Arc::new(Block::new(draft.chain, draft.settings).with_beside(draft.beside));
         workers = workers.or(block.settings.sockets);
         let hosts = draft.hosts.unwrap_or_else(|| vec![String::new()]);
         for key in keys {
@@ -207,7 +207,7 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
     }
     check_overlap(&listening)?;
     for block in &blocks {
-        for plugin in block.chain() {
+        for plugin in block.plugins() {
             plugin.link(&Link { block });
         }
     }

@@ -28,8 +28,24 @@ pub(crate) struct Bound {
     pub tcp: TcpListener,
 }
 
+/// Attempts to find a port free for UDP and TCP alike, where any port will do.
+const ANY_PORT_ATTEMPTS: usize = 16;
+
 /// Binds all sockets of an address: one UDP socket per worker and one for TCP.
 pub(crate) fn bind(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<Bound> {
+    let mut bound = bind_once(address, workers, service.clone());
+    for _ in 1..ANY_PORT_ATTEMPTS {
+        match &bound {
+            Err(error) if address.port == 0 && error.kind() == io::ErrorKind::AddrInUse => {
+                bound = bind_once(address, workers, service.clone());
+            }
+            _ => break,
+        }
+    }
+    bound
+}
+
+fn bind_once(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<Bound> {
     let wanted = address.socket_addr();
     // Replies must leave from the address the query came to, which only wildcard sockets do not know.
     let options = UdpOptions { pktinfo: address.is_wildcard(), ..UdpOptions::default() };

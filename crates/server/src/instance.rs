@@ -57,7 +57,7 @@ impl Server {
     pub fn reload(&mut self, config: Config) -> io::Result<()> {
         let new = self.bind_new(&config)?;
         for block in &config.blocks {
-            for plugin in block.chain() {
+            for plugin in block.plugins() {
                 plugin.start();
             }
         }
@@ -187,7 +187,7 @@ impl Server {
 
 fn stop_plugins(config: &Config) {
     for block in &config.blocks {
-        for plugin in block.chain() {
+        for plugin in block.plugins() {
             plugin.stop();
         }
     }

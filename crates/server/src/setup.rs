@@ -54,6 +54,7 @@ pub struct Setup<'a> {
 #[derive(Default)]
 pub(crate) struct Draft {
     pub chain: Vec<Arc<dyn Plugin>>,
+    pub beside: Vec<Arc<dyn Plugin>>,
     pub settings: BlockSettings,
     pub root: Option<PathBuf>,
     /// None: every address.
@@ -104,6 +105,11 @@ impl Setup<'_> {
     /// Adds a plugin to the block's chain, behind those that are there.
     pub fn add(&mut self, plugin: impl Plugin) {
         self.draft.chain.push(Arc::new(plugin));
+    }
+
+    /// Adds a plugin that no query passes: it is linked, started and stopped with the block, no more.
+    pub fn beside(&mut self, plugin: impl Plugin) {
+        self.draft.beside.push(Arc::new(plugin));
     }
 
     pub fn add_arc(&mut self, plugin: Arc<dyn Plugin>) {

@@ -41,6 +41,8 @@ pub struct Walk {
 /// The part of a walk that belongs to no plugin.
 pub(crate) struct Trail {
     place: usize,
+    /// Where the outcome came from; plugins behind it never saw the query.
+    source: usize,
     pub outcome: Outcome,
     pub error: Option<Cow<'static, str>>,
     /// Questions to put back, with the place of the plugin that changed them.
@@ -90,6 +92,7 @@ impl Walk {
             slots: Vec::new(),
             trail: Trail {
                 place: 0,
+                source: 0,
                 outcome: Outcome::Failure,
                 error: None,
                 undo: Vec::new(),
@@ -177,6 +180,7 @@ impl Walk {
 
     /// Goes on from what a plugin did with the query.
     fn took(&mut self, step: Step, plugin: &'static str) -> Option<Driven> {
+        self.trail.source = self.trail.place;
         match step {
             Step::Next => {
                 self.trail.place += 1;
@@ -210,9 +214,10 @@ impl Walk {
     fn explain_outcome(&mut self, plugin: &'static str) {
         let Some(notes) = &mut self.trail.notes else { return };
         let text = match self.trail.outcome {
-            Outcome::Records => {
-                format!("answered {} with {} records", self.reply.rcode, self.reply.records().len())
-            }
+            Outcome::Records => match self.reply.records().len() {
+                1 => format!("answered {} with 1 record", self.reply.rcode),
+                count => format!("answered {} with {count} records", self.reply.rcode),
+            },
             Outcome::Failure => match &self.trail.error {
                 Some(error) => format!("failed with {}: {error}", self.reply.rcode),
                 None => format!("failed with {}", self.reply.rcode),
@@ -228,8 +233,7 @@ impl Walk {
             Outcome::Failure => block.wants_failure,
             Outcome::Drop => block.wants_drop,
         };
-        let below = if self.trail.place >= 64 { wanted } else { wanted & ((1 << self.trail.place) - 1) };
-        let passed = below & !((1 << self.floor) - 1);
+        let passed = wanted & up_to(self.trail.place) & !up_to(self.floor);
         if passed == 0 {
             self.restore(0);
             return Some(Driven::Done);
@@ -364,6 +368,11 @@ impl Walk {
     }
 }
 
+/// The bits of the places before `place`.
+fn up_to(place: usize) -> u64 {
+    1u64.checked_shl(place as u32).map_or(u64::MAX, |bit| bit - 1)
+}
+
 /// The final bytes pass the plugins from the innermost outwards, as the reply did.
 fn show_sent(
     block: &Block,
@@ -374,7 +383,7 @@ fn show_sent(
     trail: &Trail,
     out: &mut Vec<u8>,
 ) {
-    let mut wanted = block.wants_sent;
+    let mut wanted = block.wants_sent & up_to(trail.source + 1);
     while wanted != 0 {
         let place = 63 - wanted.leading_zeros() as usize;
         wanted &= !(1 << place);

@@ -55,7 +55,8 @@ pub fn packet(question: &str, id: u16) -> Vec<u8> {
 }
 
 pub fn ask(addr: SocketAddr, transport: Transport, question: &str) -> Answer {
-    try_ask(addr, transport, question, Duration::from_secs(5)).unwrap_or_else(|| panic!("no answer to {question}"))
+    try_ask(addr, transport, question, Duration::from_secs(5))
+        .unwrap_or_else(|| panic!("no answer to {question}"))
 }
 
 pub fn try_ask(addr: SocketAddr, transport: Transport, question: &str, patience: Duration) -> Option<Answer> {
@@ -68,7 +69,13 @@ pub fn ask_all(addr: SocketAddr, transport: Transport, question: &str, count: us
     answers
 }
 
-fn exchange(addr: SocketAddr, transport: Transport, question: &str, count: usize, patience: Duration) -> Vec<Answer> {
+fn exchange(
+    addr: SocketAddr,
+    transport: Transport,
+    question: &str,
+    count: usize,
+    patience: Duration,
+) -> Vec<Answer> {
     let packet = packet(question, 7);
     match transport {
         Transport::Udp => {
@@ -77,7 +84,9 @@ fn exchange(addr: SocketAddr, transport: Transport, question: &str, count: usize
             socket.connect(addr).expect("connected");
             socket.send(&packet).expect("sent");
             let mut buffer = [0; 65535];
-            (0..count).map_while(|_| socket.recv(&mut buffer).ok().map(|n| Answer::decode(&buffer[..n]))).collect()
+            (0..count)
+                .map_while(|_| socket.recv(&mut buffer).ok().map(|n| Answer::decode(&buffer[..n])))
+                .collect()
         }
         Transport::Tcp => {
             let mut stream = TcpStream::connect(addr).expect("connected");
@@ -95,7 +104,10 @@ pub fn pipeline(addr: SocketAddr, questions: &[&str]) -> Vec<String> {
     for (id, question) in questions.iter().enumerate() {
         send_frame(&mut stream, &packet(question, id as u16));
     }
-    questions.iter().map_while(|_| read_frame(&mut stream).map(|frame| Answer::decode(&frame).question)).collect()
+    questions
+        .iter()
+        .map_while(|_| read_frame(&mut stream).map(|frame| Answer::decode(&frame).question))
+        .collect()
 }
 
 fn send_frame(stream: &mut TcpStream, packet: &[u8]) {
