@@ -1,0 +1,25 @@
+use crate::harness::{check, configure, refused};
+
+fn corefile(body: &str) -> String {
+    format!(". {{\n{body}\n}}\n")
+}
+
+#[test]
+fn forms() {
+    for body in ["debug", "debug\ndebug"] {
+        assert!(configure(&corefile(body)).is_ok(), "{body}");
+    }
+    for (body, error) in [
+        ("debug off", "Wrong argument count or unexpected line ending after 'off'"),
+        ("debug {\n}", "Unexpected token '{', expecting argument"),
+    ] {
+        let line = format!("plugin/debug: Corefile:2 - Error during parsing: {error}");
+        assert_eq!(refused(&corefile(body)), line, "{body}");
+    }
+}
+
+/// It is no plugin of the chain, so a block with nothing else answers nobody.
+#[test]
+fn adds_nothing_to_the_chain() {
+    check(". {\ndebug\n}\n", "example.org A", "REFUSED qr");
+}

@@ -1,0 +1,109 @@
+//! Answers every query, but drops, delays or truncates some of them: for testing clients.
+
+mod setup;
+#[cfg(test)]
+mod tests;
+mod zone;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use server::{Plugin, Ready, Step, Visit, task};
+use wire::{Flags, Owner, Rcode, Rtype, Section};
+
+pub(crate) use setup::setup;
+
+const A: [u8; 4] = [192, 0, 2, 53];
+const AAAA: [u8; 16] = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x53];
+/// How many copies make an answer large.
+const LARGE: usize = 30;
+
+struct Erratic {
+    options: Options,
+    /// Queries so far; the first has number 0.
+    queries: AtomicU64,
+}
+
+/// Each amount is one in so many queries; 0 is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Options {
+    drop: u64,
+    delay: u64,
+    truncate: u64,
+    duration: Duration,
+    /// Answers to A are too large for plain UDP.
+    large: bool,
+}
+
+impl Options {
+    fn drops(&self, number: u64) -> bool {
+        self.drop > 0 && number.is_multiple_of(self.drop)
+    }
+
+    fn delays(&self, number: u64) -> bool {
+        self.delay > 0 && number.is_multiple_of(self.delay)
+    }
+
+    /// CoreDNS masks here where it divides elsewhere, so 5 truncates queries 0, 2, 8, 10 and so on. Those who
+    /// test with it rely on which ones.
+    fn truncates(&self, number: u64) -> bool {
+        self.truncate > 0 && number & self.truncate == 0
+    }
+}
+
+impl Plugin for Erratic {
+    fn name(&self) -> &'static str {
+        "erratic"
+    }
+
+    fn query(&self, visit: &mut Visit<'_>) -> Step {
+        let number = self.queries.fetch_add(1, Ordering::Relaxed);
+        let options = self.options;
+        if options.drops(number) {
+            visit.note(|_| format!("query {number} is one of those to drop"));
+            return Step::Drop;
+        }
+        if options.delays(number) {
+            visit.note(|_| format!("query {number} is one of those to delay"));
+            let sleep = tokio::time::sleep(options.duration);
+            return Step::Wait(task(sleep, move |(), visit| answer(visit, options, number)));
+        }
+        answer(visit, options, number)
+    }
+
+    fn as_ready(&self) -> Option<&dyn Ready> {
+        Some(self)
+    }
+}
+
+impl Ready for Erratic {
+    /// Changes both ways, for testing what asks for it.
+    fn ready(&self) -> bool {
+        (3..5).contains(&self.queries.load(Ordering::Relaxed))
+    }
+}
+
+fn answer(visit: &mut Visit<'_>, options: Options, number: u64) -> Step {
+    let truncated = options.truncates(number);
+    if truncated {
+        visit.note(|_| format!("query {number} is one of those to truncate"));
+    }
+    let qtype = visit.query.question.qtype;
+    let (data, copies): (&[u8], usize) = match qtype {
+        Rtype::A => (&A, if options.large { LARGE } else { 1 }),
+        Rtype::AAAA => (&AAAA, 1),
+        Rtype::AXFR => {
+            let apex = visit.query.question.name().to_buf();
+            zone::transfer(visit.begin(), apex.as_name(), !truncated);
+            return Step::Answer;
+        }
+        _ => return Step::fail(Rcode::SERVFAIL),
+    };
+    let reply = visit.begin();
+    reply.flags.set(Flags::AA, true);
+    reply.flags.set(Flags::TC, truncated);
+    for _ in 0..copies {
+        reply.push(Section::Answer, Owner::Question(0), qtype, 0, data);
+    }
+    Step::Answer
+}

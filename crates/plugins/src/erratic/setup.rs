@@ -1,0 +1,115 @@
+//! `erratic { drop [N]; delay [N [DURATION]]; truncate [N]; large }`
+
+use std::num::IntErrorKind;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use corefile::{Diagnostic, Dispenser};
+use server::Setup;
+
+use super::{Erratic, Options};
+use crate::parse::{duration, is_negative_duration};
+
+const DEFAULT: u64 = 2;
+const DEFAULT_DELAY: Duration = Duration::from_millis(100);
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let options = parse(&mut s.c)?;
+    s.add(Erratic { options, queries: AtomicU64::new(0) });
+    Ok(())
+}
+
+fn parse(c: &mut Dispenser<'_>) -> Result<Options, Diagnostic> {
+    let mut options =
+        Options { drop: DEFAULT, delay: 0, truncate: 0, duration: Duration::ZERO, large: false };
+    let mut drop_given = false;
+    // Arguments on the directive's own line are never looked at.
+    while c.next() {
+        while c.next_block() {
+            match c.val() {
+                "drop" => match c.remaining_args()[..] {
+                    // No amount changes nothing, not even that other options turn dropping off.
+                    [] => {}
+                    [number] => (options.drop, drop_given) = (amount(c, number)?, true),
+                    _ => return Err(c.arg_err()),
+                },
+                "delay" => {
+                    (options.delay, options.duration) = (DEFAULT, DEFAULT_DELAY);
+                    match c.remaining_args()[..] {
+                        [] => {}
+                        [number] => options.delay = amount(c, number)?,
+                        [number, time] => {
+                            options.delay = amount(c, number)?;
+                            options.duration = length(c, time)?;
+                        }
+                        _ => return Err(c.arg_err()),
+                    }
+                }
+                "truncate" => {
+                    options.truncate = DEFAULT;
+                    match c.remaining_args()[..] {
+                        [] => {}
+                        [number] => options.truncate = amount(c, number)?,
+                        _ => return Err(c.arg_err()),
+                    }
+                }
+                "large" => options.large = true,
+                _ => return Err(c.unknown_property(&["drop", "delay", "truncate", "large"])),
+            }
+        }
+    }
+    if !drop_given && (options.delay > 0 || options.truncate > 0) {
+        options.drop = 0;
+    }
+    Ok(options)
+}
+
+/// One in so many; the texts are those of Go's `ParseInt`.
+fn amount(c: &Dispenser<'_>, text: &str) -> Result<u64, Diagnostic> {
+    match text.parse::<i32>() {
+        Ok(number) => {
+            u64::try_from(number).map_err(|_| c.bare_err(format_args!("illegal amount value given {text:?}")))
+        }
+        Err(error) => {
+            let why = match error.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            Err(c.bare_err(format_args!("strconv.ParseInt: parsing {text:?}: {why}")))
+        }
+    }
+}
+
+/// A duration; below zero it is taken, and is no delay.
+fn length(c: &Dispenser<'_>, text: &str) -> Result<Duration, Diagnostic> {
+    match duration(text) {
+        Some(duration) => Ok(duration),
+        None if is_negative_duration(text) => Ok(Duration::ZERO),
+        None => Err(c.bare_err(duration_error(text))),
+    }
+}
+
+/// What Go's `ParseDuration` says about a text it does not take.
+fn duration_error(text: &str) -> String {
+    let invalid = format!("time: invalid duration {text:?}");
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    while rest.starts_with(|c: char| c == '.' || c.is_ascii_digit()) {
+        let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        let number = &rest[..rest.len() - after.len()];
+        let (dot, after) = match after.strip_prefix('.') {
+            Some(after) => (true, after.trim_start_matches(|c: char| c.is_ascii_digit())),
+            None => (false, after),
+        };
+        if number.parse::<i64>().is_err() && !number.is_empty() || dot && rest.len() - after.len() == 1 {
+            return invalid;
+        }
+        let unit_len = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit_len);
+        match unit {
+            "" => return format!("time: missing unit in duration {text:?}"),
+            "ns" | "us" | "µs" | "μs" | "ms" | "s" | "m" | "h" => rest = after,
+            _ => return format!("time: unknown unit {unit:?} in duration {text:?}"),
+        }
+    }
+    invalid
+}

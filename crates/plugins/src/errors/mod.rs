@@ -1,0 +1,62 @@
+//! `errors`: logs why queries failed, each one or so many at a time.
+
+mod consolidate;
+mod pattern;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use server::log::{self, Logger};
+use server::{Hooks, Outcome, Plugin, Turn, Visit};
+use wire::Rcode;
+
+use consolidate::{Consolidate, Level};
+pub(crate) use setup::setup;
+
+const LOG: Logger = log::plugin("errors");
+
+pub(crate) struct Errors {
+    /// In the order of the Corefile; the first that matches takes the error.
+    consolidate: Vec<Arc<Consolidate>>,
+}
+
+impl Plugin for Errors {
+    fn name(&self) -> &'static str {
+        "errors"
+    }
+
+    /// An error may come with any outcome: a reply from an upstream that lied is sent and complained about.
+    fn hooks(&self) -> Hooks {
+        Hooks::ANY_REPLY
+    }
+
+    fn reply(&self, visit: &mut Visit<'_>) -> Turn {
+        if let Some(error) = visit.error() {
+            self.report(visit, error);
+        }
+        Turn::Up
+    }
+
+    /// What was counted and not said yet is said now.
+    fn stop(&self) {
+        for consolidate in &self.consolidate {
+            consolidate.stop();
+        }
+    }
+}
+
+impl Errors {
+    fn report(&self, visit: &Visit<'_>, error: &str) {
+        let level = match self.consolidate.iter().find(|consolidate| consolidate.matches(error)) {
+            Some(consolidate) if consolidate.count() => return,
+            Some(consolidate) => consolidate.level,
+            None => Level::Error,
+        };
+        // Who drops a query says NOERROR.
+        let rcode = if visit.outcome() == Outcome::Drop { Rcode::NOERROR } else { visit.reply.rcode };
+        let question = &visit.query.question;
+        level.log(format_args!("{} {} {}: {error}", rcode.0, question.lower(), question.qtype));
+    }
+}

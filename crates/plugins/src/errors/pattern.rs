@@ -1,0 +1,355 @@
+//! Regular expressions as Go reads them, for the `regex` crate, which reads them nearly so.
+//!
+//! The two differ where it shows: `\d`, `\w`, `\s` and `\b` are ASCII in Go; `{` that counts nothing and most
+//! escaped punctuation stand for themselves; classes know no intersection; `a**` is an error. So the text is
+//! read by Go's rules, which also gives Go's complaints, and written anew in words both understand alike.
+
+mod class;
+mod escape;
+
+use regex::bytes::{Regex, RegexBuilder};
+
+/// Go's limit for `{n,m}`, also when nested.
+const MAX_REPEAT: u32 = 1000;
+/// As deep as Go goes.
+const MAX_NESTING: u32 = 1000;
+/// Go has no limit for the compiled size but the two above; this is beyond what they leave possible in practice.
+const MAX_COMPILED: usize = 64 << 20;
+
+/// A compiled Go regular expression.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    source: String,
+    // Over bytes, because only there `\B` may look at ASCII alone.
+    regex: Regex,
+}
+
+impl Pattern {
+    /// The error is Go's, as it prints it.
+    pub fn compile(source: &str) -> Result<Pattern, String> {
+        let failed = |what: String| format!("error parsing regexp: {what}");
+        let translated = translate(source).map_err(failed)?;
+        let regex = RegexBuilder::new(&translated)
+            .size_limit(MAX_COMPILED)
+            .nest_limit(MAX_NESTING)
+            .build()
+            .map_err(|error| failed(last_line(&error.to_string())))?;
+        Ok(Pattern { source: source.to_owned(), regex })
+    }
+
+    pub fn matches(&self, text: &str) -> bool {
+        self.regex.is_match(text.as_bytes())
+    }
+
+    /// As it was written.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+}
+
+/// The `regex` crate draws a picture; its last line says what is wrong.
+fn last_line(error: &str) -> String {
+    let line = error.lines().last().unwrap_or(error);
+    line.trim_start_matches("error: ").to_owned()
+}
+
+fn translate(source: &str) -> Result<String, String> {
+    let mut reader = Reader {
+        whole: source,
+        at: 0,
+        out: String::new(),
+        flags: String::new(),
+        groups: vec![Group::default()],
+    };
+    while let Some(c) = reader.peek() {
+        reader.item(c)?;
+    }
+    if reader.groups.len() > 1 {
+        return Err(format!("missing closing ): `{source}`"));
+    }
+    Ok(reader.out)
+}
+
+/// A group being read; the outermost is the whole expression.
+#[derive(Default)]
+struct Group {
+    /// How often the last item can be repeated by the counts inside it; None if there is nothing to repeat.
+    last: Option<u32>,
+    /// The most of all items so far, which is the group's own once it is closed.
+    most: u32,
+    /// Where the repetition that ends right here began.
+    repeated_from: Option<usize>,
+}
+
+struct Reader<'a> {
+    whole: &'a str,
+    at: usize,
+    out: String,
+    /// Flags read but not written: `a(?i)*` repeats the `a`, so they have to wait for the operator.
+    flags: String,
+    groups: Vec<Group>,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.whole[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn bump(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    fn eat(&mut self, text: &str) -> bool {
+        let there = self.rest().starts_with(text);
+        if there {
+            self.at += text.len();
+        }
+        there
+    }
+
+    fn group(&mut self) -> &mut Group {
+        // The outermost group is never closed.
+        self.groups.last_mut().expect("a group is open")
+    }
+
+    /// Something that can be repeated is written.
+    fn wrote(&mut self, repeats: u32) {
+        let group = self.group();
+        group.last = Some(repeats);
+        group.most = group.most.max(repeats);
+        group.repeated_from = None;
+    }
+
+    fn item(&mut self, c: char) -> Result<(), String> {
+        let repeats = matches!(c, '*' | '+' | '?') || read_count(self.rest()).is_some();
+        if !repeats && c != '(' {
+            self.write_flags();
+        }
+        match c {
+            '(' => self.open(),
+            ')' => self.close(),
+            '|' => {
+                self.at += 1;
+                self.out.push('|');
+                let group = self.group();
+                (group.last, group.repeated_from) = (None, None);
+                Ok(())
+            }
+            '*' | '+' | '?' => {
+                let start = self.at;
+                self.at += 1;
+                self.out.push(c);
+                self.repeat(start, 1)
+            }
+            '{' => self.count(),
+            '[' => {
+                self.class()?;
+                self.wrote(1);
+                Ok(())
+            }
+            '^' | '$' | '.' => {
+                self.at += 1;
+                self.out.push(c);
+                self.wrote(1);
+                Ok(())
+            }
+            '\\' => self.escape(),
+            _ => {
+                self.at += c.len_utf8();
+                self.literal(c);
+                Ok(())
+            }
+        }
+    }
+
+    fn write_flags(&mut self) {
+        self.out.push_str(&self.flags);
+        self.flags.clear();
+    }
+
+    fn literal(&mut self, c: char) {
+        push_literal(&mut self.out, c);
+        self.wrote(1);
+    }
+
+    /// A repetition operator was read and written; `times` is what it counts.
+    fn repeat(&mut self, start: usize, times: u32) -> Result<(), String> {
+        let counted = &self.whole[start..self.at];
+        if self.eat("?") {
+            self.out.push('?');
+        }
+        let Some(inner) = self.group().last else {
+            let operator = &self.whole[start..self.at];
+            return Err(format!("missing argument to repetition operator: `{operator}`"));
+        };
+        if let Some(first) = self.group().repeated_from {
+            let both = &self.whole[first..self.at];
+            return Err(format!("invalid nested repetition operator: `{both}`"));
+        }
+        let repeats = inner.max(1).saturating_mul(times);
+        if times > 1 && repeats > MAX_REPEAT {
+            return Err(format!("invalid repeat count: `{counted}`"));
+        }
+        self.wrote(repeats);
+        self.group().repeated_from = Some(start);
+        Ok(())
+    }
+
+    /// `{n}`, `{n,}`, `{n,m}`, or a brace that stands for itself.
+    fn count(&mut self) -> Result<(), String> {
+        let start = self.at;
+        let Some((min, max, len)) = read_count(self.rest()) else {
+            self.at += 1;
+            self.literal('{');
+            return Ok(());
+        };
+        self.at += len;
+        let text = &self.whole[start..self.at];
+        let (Some(min), Some(max)) = (min, max) else {
+            return Err(format!("invalid repeat count: `{text}`"));
+        };
+        if max.is_some_and(|max| min > max) {
+            return Err(format!("invalid repeat count: `{text}`"));
+        }
+        self.out.push_str(text);
+        self.repeat(start, max.unwrap_or(min))
+    }
+
+    /// Groups, and flags that look like them. Names of groups do not matter for matching and are left out.
+    fn open(&mut self) -> Result<(), String> {
+        let start = self.at;
+        if !self.eat("(?") {
+            self.at += 1;
+            self.begin_group("(");
+            return Ok(());
+        }
+        let named = self.whole[start..].len() > 4 && self.rest().starts_with("P<")
+            || self.whole[start..].len() > 3 && self.rest().starts_with('<');
+        if named {
+            return self.open_named(start);
+        }
+        let flags = self.at;
+        let (mut negative, mut saw_flag) = (false, false);
+        while let Some(c) = self.bump() {
+            match c {
+                'i' | 'm' | 's' | 'U' => saw_flag = true,
+                '-' if !negative => (negative, saw_flag) = (true, false),
+                ':' | ')' if !negative || saw_flag => {
+                    let flags = &self.whole[flags..self.at - 1];
+                    if c == ':' {
+                        self.begin_group(&format!("(?{flags}:"));
+                    } else {
+                        if !flags.is_empty() {
+                            self.flags.push_str(&format!("(?{flags})"));
+                        }
+                        self.group().repeated_from = None;
+                    }
+                    return Ok(());
+                }
+                _ => break,
+            }
+        }
+        Err(format!("invalid or unsupported Perl syntax: `{}`", &self.whole[start..self.at]))
+    }
+
+    fn open_named(&mut self, start: usize) -> Result<(), String> {
+        let rest = self.rest();
+        let name_at = if rest.starts_with('P') { 2 } else { 1 };
+        let Some(end) = rest.find('>') else {
+            return Err(format!("invalid named capture: `{}`", &self.whole[start..]));
+        };
+        let name = &rest[name_at..end];
+        self.at += end + 1;
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Err(format!("invalid named capture: `{}`", &self.whole[start..self.at]));
+        }
+        self.begin_group("(");
+        Ok(())
+    }
+
+    fn begin_group(&mut self, text: &str) {
+        self.write_flags();
+        self.out.push_str(text);
+        self.groups.push(Group::default());
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        if self.groups.len() == 1 {
+            return Err(format!("unexpected ): `{}`", self.whole));
+        }
+        let closed = self.groups.pop().map_or(1, |group| group.most);
+        self.at += 1;
+        self.out.push(')');
+        self.wrote(closed);
+        Ok(())
+    }
+
+    fn escape(&mut self) -> Result<(), String> {
+        if self.eat("\\Q") {
+            let (text, end) = match self.rest().split_once("\\E") {
+                Some((text, _)) => (text, text.len() + 2),
+                None => (self.rest(), self.rest().len()),
+            };
+            self.at += end;
+            text.chars().for_each(|c| self.literal(c));
+            return Ok(());
+        }
+        let written = match self.rest().get(1..2) {
+            Some("A") => Some("\\A"),
+            Some("z") => Some("\\z"),
+            Some("b") => Some("(?-u:\\b)"),
+            Some("B") => Some("(?-u:\\B)"),
+            _ => None,
+        };
+        if let Some(written) = written {
+            self.at += 2;
+            self.out.push_str(written);
+            self.wrote(1);
+            return Ok(());
+        }
+        if let Some(class) = self.named_class()? {
+            self.out.push_str(&format!("[{class}]"));
+            self.wrote(1);
+            return Ok(());
+        }
+        let c = self.escaped_char()?;
+        self.literal(c);
+        Ok(())
+    }
+}
+
+fn push_literal(out: &mut String, c: char) {
+    if c.is_ascii_alphanumeric() || !c.is_ascii() {
+        out.push(c);
+    } else {
+        out.push_str(&format!("\\x{{{:X}}}", u32::from(c)));
+    }
+}
+
+/// The numbers of `{n,m}` and its length. A number is None when it is beyond the limit, the second one is
+/// `Some(None)` when it is open.
+fn read_count(text: &str) -> Option<(Option<u32>, Option<Option<u32>>, usize)> {
+    let inner = text.strip_prefix('{')?;
+    let end = inner.find('}')?;
+    let number = |digits: &str| {
+        let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
+        // `{01}` counts nothing.
+        let leading_zero = digits.len() > 1 && digits.starts_with('0');
+        (plain && !leading_zero).then(|| digits.parse().ok().filter(|n| *n <= MAX_REPEAT))
+    };
+    let (min, max) = match inner[..end].split_once(',') {
+        None => {
+            let count = number(&inner[..end])?;
+            (count, count.map(Some))
+        }
+        Some((min, "")) => (number(min)?, Some(None)),
+        Some((min, max)) => (number(min)?, number(max)?.map(Some)),
+    };
+    Some((min, max, end + 2))
+}

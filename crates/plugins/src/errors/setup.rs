@@ -1,0 +1,77 @@
+//! ```text
+//! errors [stdout] {
+//!     stacktrace
+//!     consolidate DURATION REGEXP [LEVEL] [show_first]
+//! }
+//! ```
+
+use std::sync::Arc;
+
+use corefile::{Diagnostic, Dispenser};
+use server::Setup;
+
+use super::Errors;
+use super::consolidate::{Consolidate, Level};
+use super::pattern::Pattern;
+use crate::timeouts::duration;
+
+/// Octets of a regular expression.
+const MAX_REGEXP: usize = 10_000;
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut consolidate = Vec::new();
+    let mut seen = false;
+    while s.c.next() {
+        if std::mem::replace(&mut seen, true) {
+            return Err(s.once_error());
+        }
+        match s.c.remaining_args()[..] {
+            [] | ["stdout"] => {}
+            [file] => return Err(s.c.err(format_args!("invalid log file: {file}"))),
+            _ => return Err(s.c.arg_err()),
+        }
+        while s.c.next_block() {
+            match s.c.val() {
+                "stacktrace" => s.settings().stacktrace = true,
+                "consolidate" => consolidate.push(Arc::new(parse_consolidate(&mut s.c)?)),
+                unknown => return Err(s.c.syntax_err(&format!("Unknown field {unknown}"))),
+            }
+        }
+    }
+    s.add(Errors { consolidate });
+    Ok(())
+}
+
+fn parse_consolidate(c: &mut Dispenser<'_>) -> Result<Consolidate, Diagnostic> {
+    let args = c.remaining_args();
+    let (&[period, regexp], options @ ([] | [_] | [_, _])) = (match args.split_first_chunk::<2>() {
+        Some(split) => split,
+        None => return Err(c.arg_err()),
+    }) else {
+        return Err(c.arg_err());
+    };
+    let period = duration::parse(period).map_err(|error| c.err(error))?;
+    if regexp.len() > MAX_REGEXP {
+        return Err(c.err(format_args!("regex pattern too long: {} > {MAX_REGEXP}", regexp.len())));
+    }
+    let pattern = Pattern::compile(regexp).map_err(|error| c.err(error))?;
+    let (level, show_first) = parse_options(c, options)?;
+    Ok(Consolidate::new(period, pattern, level, show_first))
+}
+
+/// A level, then `show_first`; both may be left out.
+fn parse_options(c: &Dispenser<'_>, options: &[&str]) -> Result<(Level, bool), Diagnostic> {
+    let (mut level, mut show_first) = (None, false);
+    for &option in options {
+        match Level::from_word(option) {
+            Some(_) if level.is_some() => return Err(c.err("multiple log levels specified in consolidate")),
+            Some(_) if show_first => {
+                return Err(c.err("log level must come before show_first in consolidate"));
+            }
+            Some(given) => level = Some(given),
+            None if option == "show_first" => show_first = true,
+            None => return Err(c.err(format_args!("unknown option in consolidate: {option}"))),
+        }
+    }
+    Ok((level.unwrap_or(Level::Error), show_first))
+}

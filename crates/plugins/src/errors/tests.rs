@@ -1,0 +1,207 @@
+use std::time::{Duration, Instant};
+
+use super::consolidate::{Consolidate, Level};
+use super::pattern::Pattern;
+use crate::harness::{answer, check, configure, refused, service};
+use crate::log::capture::Capture;
+use crate::timeouts::duration;
+
+/// `|` stands for a new line.
+fn corefile(body: &str) -> String {
+    format!(". {{\n{}\n}}\n", body.replace('|', "\n"))
+}
+
+#[test]
+fn forms() {
+    for body in [
+        "errors",
+        "errors stdout",
+        "errors {|}",
+        "errors {| stacktrace|}",
+        "errors {| consolidate 5m \"x\"|}",
+        "errors {| consolidate 5m \"x\" warning|}",
+        "errors {| consolidate 5m \"x\" error|}",
+        "errors {| consolidate 5m \"x\" info|}",
+        "errors {| consolidate 5m \"x\" debug|}",
+        "errors {| consolidate 5m \"x\" show_first|}",
+        "errors {| consolidate 5m \"x\" warning show_first|}",
+        "errors {| consolidate 5m \"x\" show_first show_first|}",
+        "errors {| consolidate -5s \"x\"| consolidate 0 \"y\"|}",
+    ] {
+        assert_eq!(configure(&corefile(body)).err(), None, "{body}");
+    }
+}
+
+#[test]
+fn refused_forms() {
+    let count = "Error during parsing: Wrong argument count or unexpected line ending after";
+    let long = "x".repeat(10_001);
+    for (body, error) in [
+        ("errors stderr", "Corefile:2 - Error during parsing: invalid log file: stderr".into()),
+        ("errors a b", format!("Corefile:2 - {count} 'b'")),
+        ("errors|errors", "this plugin can only be used once per Server Block".into()),
+        (
+            "errors {| foo|}",
+            "Corefile:3 - Syntax error: Unexpected token 'foo', expecting 'Unknown field foo'".into(),
+        ),
+        (
+            "errors {| stacktrace foo|}",
+            "Corefile:3 - Syntax error: Unexpected token 'foo', expecting 'Unknown field foo'".into(),
+        ),
+        ("errors {| consolidate|}", format!("Corefile:3 - {count} 'consolidate'")),
+        ("errors {| consolidate 5m|}", format!("Corefile:3 - {count} '5m'")),
+        ("errors {| consolidate 5m x warning show_first x|}", format!("Corefile:3 - {count} 'x'")),
+    ] {
+        assert_eq!(refused(&corefile(body)), format!("plugin/errors: {error}"), "{body}");
+    }
+    for (options, error) in [
+        ("5 x".into(), "time: missing unit in duration \"5\"".into()),
+        ("foo x".into(), "time: invalid duration \"foo\"".into()),
+        (format!("5m {long}"), "regex pattern too long: 10001 > 10000".to_owned()),
+        ("5m (".into(), "error parsing regexp: missing closing ): `(`".into()),
+        ("5m x show_first warning".into(), "log level must come before show_first in consolidate".into()),
+        ("5m x warning error".into(), "multiple log levels specified in consolidate".into()),
+        ("5m x loud".to_owned(), "unknown option in consolidate: loud".into()),
+    ] {
+        let body = format!("errors {{| consolidate {options}|}}");
+        let line = format!("plugin/errors: Corefile:3 - Error during parsing: {error}");
+        assert_eq!(refused(&corefile(&body)), line, "{options}");
+    }
+}
+
+#[test]
+fn logs_each_error() {
+    let log = Capture::take();
+    check(&corefile("errors"), "Errors1.Example.org AAAA", "SERVFAIL qr");
+    let line = "[ERROR] plugin/errors: 2 errors1.example.org. AAAA: plugin/errors: no next plugin found";
+    assert_eq!(log.lines("errors1"), [line]);
+    // An answer is no error.
+    answer(&service(&corefile("errors|whoami")), "errors2.example.org A");
+    assert!(log.lines("errors2").is_empty());
+}
+
+/// `errors` in a chain that ends with it, asked so often; then the configuration stops.
+fn fail(options: &str, errors: usize) {
+    let config = configure(&corefile(&format!("errors {{| consolidate 1h {options}|}}"))).unwrap();
+    let service = config.services().next().unwrap().1.clone();
+    for _ in 0..errors {
+        answer(&service, "cons.example.org A");
+    }
+    config.blocks().iter().flat_map(|block| block.plugins()).for_each(|plugin| plugin.stop());
+}
+
+#[test]
+fn consolidates() {
+    let log = Capture::take();
+    let error = "2 cons.example.org. A: plugin/errors: no next plugin found";
+    for (options, errors, lines) in [
+        (
+            "no.next warning",
+            3,
+            vec!["[WARNING] plugin/errors: 3 errors like 'no.next' occurred in last 1h0m0s".into()],
+        ),
+        ("no.next", 1, vec!["[ERROR] plugin/errors: 1 errors like 'no.next' occurred in last 1h0m0s".into()]),
+        ("no.next info show_first", 1, vec![format!("[INFO] plugin/errors: {error}")]),
+        (
+            "no.next info show_first",
+            2,
+            vec![
+                format!("[INFO] plugin/errors: {error}"),
+                "[INFO] plugin/errors: 2 errors like 'no.next' occurred in last 1h0m0s".into(),
+            ],
+        ),
+        // Debug lines are off.
+        ("no.next debug", 2, vec![]),
+        // Another error.
+        ("timeout$", 1, vec![format!("[ERROR] plugin/errors: {error}")]),
+        ("no.next", 0, vec![]),
+    ] {
+        fail(options, errors);
+        assert_eq!(log.lines("plugin/errors"), lines, "{options}");
+    }
+}
+
+#[test]
+fn the_window_ends_by_itself() {
+    let log = Capture::take();
+    let period = duration::parse("1ms").unwrap();
+    let consolidate = Consolidate::new(period, Pattern::compile("window").unwrap(), Level::Warning, false);
+    assert!(consolidate.count());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    let mut lines = log.lines("window");
+    while lines.is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+        lines = log.lines("window");
+    }
+    assert_eq!(lines, ["[WARNING] plugin/errors: 1 errors like 'window' occurred in last 1ms"]);
+    consolidate.stop();
+    assert!(!consolidate.count(), "after the stop errors are logged again");
+}
+
+/// What matches and what does not was found out with Go 1.26.
+#[test]
+fn go_regular_expressions() {
+    for (pattern, matching, other) in [
+        ("^read udp .* i/o timeout$", "read udp 1:2: i/o timeout", "read udp: i/o timeout now"),
+        (r"\d\w\s", "1a ", "١a "),
+        (r"^\w+$", "abc_1", "añb"),
+        (r"\bé", "aé", "é"),
+        (r"^\B", "é", "e"),
+        (r"[^\D]", "1", "x"),
+        (r"a{,5}", "a{,5}", "aaa"),
+        ("x{", "x{", "x"),
+        (r"[a&&b]", "&", "c"),
+        (r"[[a]+", "[", "]"),
+        (r"\<\_\~", "<_~", "x"),
+        (r"\Qa.b\E.", "a.bc", "axbc"),
+        (r"(?i)ABC", "abc", "abd"),
+        (r"(?P<n>a)(?P<n>b)", "ab", "a"),
+        // Flags are nothing to repeat: it is the `a` that is.
+        ("^a(?i)*B$", "aab", "acb"),
+        (r"\p{Greek}\pL\p{^Greek}", "αβa", "abc"),
+        (r"\x41\x{e9}\101", "AéA", "x"),
+        ("", "", "\u{0}"),
+    ] {
+        let compiled = Pattern::compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
+        assert!(compiled.matches(matching), "{pattern} {matching}");
+        assert!(pattern.is_empty() || !compiled.matches(other), "{pattern} {other}");
+    }
+}
+
+/// Go's own words.
+#[test]
+fn go_complaints() {
+    for (pattern, error) in [
+        ("(", "missing closing ): `(`"),
+        ("a)", "unexpected ): `a)`"),
+        ("a**", "invalid nested repetition operator: `**`"),
+        ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
+        ("*a", "missing argument to repetition operator: `*`"),
+        ("a|*", "missing argument to repetition operator: `*`"),
+        ("[a", "missing closing ]: `[a`"),
+        ("[]a", "missing closing ]: `[]a`"),
+        ("[z-a]", "invalid character class range: `z-a`"),
+        ("[[:foo:]]", "invalid character class range: `[:foo:]`"),
+        (r"\p{Foo}", r"invalid character class range: `\p{Foo}`"),
+        (r"\p{Gre", r"invalid character class range: `\p{Gre`"),
+        (r"\p", r"invalid character class range: `\p`"),
+        (r"\8", r"invalid escape sequence: `\8`"),
+        (r"\C", r"invalid escape sequence: `\C`"),
+        (r"[a-\d]", r"invalid escape sequence: `\d`"),
+        (r"\xg", r"invalid escape sequence: `\xg`"),
+        (r"\x{110000}", r"invalid escape sequence: `\x{110000`"),
+        ("\\", "trailing backslash at end of expression: ``"),
+        ("x{1001}", "invalid repeat count: `{1001}`"),
+        ("x{2,1}", "invalid repeat count: `{2,1}`"),
+        ("(((x{100}){100}){100})", "invalid repeat count: `{100}`"),
+        ("(?=x)", "invalid or unsupported Perl syntax: `(?=`"),
+        ("(?x)a", "invalid or unsupported Perl syntax: `(?x`"),
+        ("(?i-)a", "invalid or unsupported Perl syntax: `(?i-)`"),
+        ("(?P=n)", "invalid or unsupported Perl syntax: `(?P`"),
+        ("(?P<a", "invalid named capture: `(?P<a`"),
+        ("(?P<a-b>x)", "invalid named capture: `(?P<a-b>`"),
+    ] {
+        let got = Pattern::compile(pattern).map(|compiled| compiled.source().to_owned());
+        assert_eq!(got, Err(format!("error parsing regexp: {error}")), "{pattern}");
+    }
+}

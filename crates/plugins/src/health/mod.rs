@@ -1,0 +1,70 @@
+//! `health`: says over HTTP that the process lives, and asks itself once a second to see how long that takes.
+//! It takes no part in queries.
+
+pub(crate) mod address;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use metrics::{Counter, Histogram, RegisterError, buckets, registry};
+use server::http::{HttpAnswer, HttpState, probe};
+use server::log::{self, Logger};
+
+use crate::parse::go_duration;
+pub(crate) use setup::setup;
+
+const LOG: Logger = log::plugin("health");
+const PATH: &str = "/health";
+
+/// How long to wait for our own answer.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// A local answer that takes longer means that something is wrong.
+const SLOW: Duration = Duration::from_secs(1);
+
+static REQUEST_DURATION: Histogram = Histogram::new(buckets::SLIM_TIME);
+static REQUEST_FAILURES: Counter = Counter::new();
+
+fn register_metrics() -> Result<(), RegisterError> {
+    registry().register_histogram(
+        "coredns_health_request_duration_seconds",
+        "Histogram of the time (in seconds) each request took.",
+        &REQUEST_DURATION,
+    )?;
+    registry().register_counter(
+        "coredns_health_request_failures_total",
+        "The number of times the health check failed.",
+        &REQUEST_FAILURES,
+    )?;
+    Ok(())
+}
+
+/// Whoever gets an answer knows all there is to know; also in lameduck, when the process still serves.
+fn answer(_: &HttpState) -> HttpAnswer {
+    HttpAnswer::text(200, "OK")
+}
+
+/// Asks the endpoint as a client would.
+fn ask_ourselves(addr: &str) {
+    let start = Instant::now();
+    note_probe(addr, probe(addr, PATH, PATIENCE), start.elapsed());
+}
+
+fn note_probe(addr: &str, result: io::Result<Duration>, elapsed: Duration) {
+    REQUEST_DURATION.observe(elapsed.as_secs_f64());
+    match result {
+        Err(error) => {
+            REQUEST_FAILURES.inc();
+            LOG.warning(format_args!("Local health request to \"http://{addr}{PATH}\" failed: {error}"));
+        }
+        Ok(_) if elapsed > SLOW => {
+            let took = go_duration(elapsed);
+            LOG.warning(format_args!(
+                "Local health request to \"http://{addr}{PATH}\" took more than 1s: {took}"
+            ));
+        }
+        Ok(_) => {}
+    }
+}

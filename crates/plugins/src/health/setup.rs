@@ -1,0 +1,55 @@
+//! ```text
+//! health [ADDRESS] {
+//!     lameduck DURATION
+//! }
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use corefile::Diagnostic;
+use server::Setup;
+use server::http::Route;
+
+use super::{PATH, address, answer, ask_ourselves, register_metrics};
+use crate::timeouts::duration::{self, GoDuration};
+
+const DEFAULT_ADDRESS: &str = ":8080";
+const PROBE_EVERY: Duration = Duration::from_secs(1);
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut addr = DEFAULT_ADDRESS;
+    let mut lameduck = None;
+    while s.c.next() {
+        match s.c.remaining_args()[..] {
+            [] => {}
+            [given] => {
+                addr = given;
+                address::split_host_port(addr).map_err(|error| s.c.bare_err(error))?;
+            }
+            _ => return Err(s.c.arg_err()),
+        }
+        while s.c.next_block() {
+            match s.c.val() {
+                "lameduck" => lameduck = Some(parse_lameduck(s)?),
+                _ => return Err(s.c.unknown_property(&["lameduck"])),
+            }
+        }
+    }
+    register_metrics().map_err(|error| s.c.bare_err(error))?;
+    // Zero and less mean none.
+    if let Some(duration) = lameduck.and_then(GoDuration::above_zero) {
+        s.lameduck("health", duration);
+    }
+    s.http(Route { addr: addr.to_owned(), path: PATH, answer: Arc::new(answer) });
+    let addr = addr.to_owned();
+    s.every(PROBE_EVERY, move || ask_ourselves(&addr));
+    Ok(())
+}
+
+fn parse_lameduck(s: &mut Setup<'_>) -> Result<GoDuration, Diagnostic> {
+    let [text] = s.c.remaining_args()[..] else { return Err(s.c.arg_err()) };
+    duration::parse(text).map_err(|error| {
+        s.c.bare_err(format_args!("unable to parse lameduck duration value: '{text}' : {error}"))
+    })
+}

@@ -1,0 +1,127 @@
+//! Answers A, AAAA and PTR from a hosts file and from lines of the Corefile.
+//!
+//! This is the way of most queries of many servers: it takes no lock and allocates nothing.
+
+mod file;
+mod lines;
+mod reverse;
+mod setup;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use server::{Plugin, Step, Visit, log};
+use wire::{Flags, NameBuf, Owner, Query, Rcode, Reply, Rtype, Section};
+
+use crate::parse::{Fallthrough, is_under_any};
+use file::HostsFile;
+pub(crate) use setup::setup;
+use table::Table;
+
+const LOG: log::Logger = log::plugin("hosts");
+
+/// More records of 14 octets or longer than any message can hold. What is beyond would only be cut off again.
+const MOST_RECORDS: usize = 4700;
+
+struct Hosts {
+    zones: Vec<NameBuf>,
+    fallthrough: Fallthrough,
+    /// Other types fall through too, even if the name is known.
+    fallthrough_unsupported: bool,
+    ttl: u32,
+    file: Arc<HostsFile>,
+    /// The lines of the Corefile.
+    inline: Table,
+}
+
+impl Plugin for Hosts {
+    fn name(&self) -> &'static str {
+        "hosts"
+    }
+
+    fn query(&self, visit: &mut Visit<'_>) -> Step {
+        let question = &visit.query.question;
+        let (name, qtype) = (question.lower(), question.qtype);
+        if qtype != Rtype::PTR && !is_under_any(name, &self.zones) {
+            return Step::Next;
+        }
+        let file = self.file.table();
+        let tables = [&**file, &self.inline];
+        let found = match qtype {
+            Rtype::A => {
+                let found = tables.map(|table| table.v4(name));
+                let octets = found.iter().copied().flatten().map(|ip| ip.octets());
+                self.answer(visit.query, visit.reply, octets);
+                found.map(<[_]>::len)
+            }
+            Rtype::AAAA => {
+                let found = tables.map(|table| table.v6(name));
+                let octets = found.iter().copied().flatten().map(|ip| ip.octets());
+                self.answer(visit.query, visit.reply, octets);
+                found.map(<[_]>::len)
+            }
+            Rtype::PTR => {
+                // Reverse names need not be in our zones; what we do not know is always somebody else's.
+                let Some(address) = reverse::address(name) else { return Step::Next };
+                let found = tables.map(|table| table.names(address).len());
+                if found == [0, 0] {
+                    return Step::Next;
+                }
+                let names = tables.iter().flat_map(|table| table.names(address));
+                self.answer(visit.query, visit.reply, names);
+                found
+            }
+            _ if self.fallthrough_unsupported && self.fallthrough.through(name) => return Step::Next,
+            _ => {
+                self.answer(visit.query, visit.reply, std::iter::empty::<[u8; 0]>());
+                [0, 0]
+            }
+        };
+        if found == [0, 0] && !tables.iter().any(|table| table.has(name)) {
+            return self.missing(visit);
+        }
+        visit.note(|_| self.sources(found));
+        Step::Answer
+    }
+}
+
+impl Hosts {
+    /// A reply with these data. Owners are in lower case whatever the client wrote.
+    fn answer(&self, query: &Query, reply: &mut Reply, data: impl Iterator<Item = impl AsRef<[u8]>>) {
+        reply.begin(query);
+        reply.flags.set(Flags::AA, true);
+        let question = &query.question;
+        let mut data = data.take(MOST_RECORDS).peekable();
+        if data.peek().is_none() {
+            return;
+        }
+        let same = question.name() == question.lower();
+        let owner = if same { Owner::Question(0) } else { reply.store(question.lower()) };
+        for data in data {
+            reply.push(Section::Answer, owner, question.qtype, self.ttl, data.as_ref());
+        }
+    }
+
+    fn missing(&self, visit: &mut Visit<'_>) -> Step {
+        if self.fallthrough.through(visit.query.question.lower()) {
+            visit.note(|_| format!("not in {} nor in the Corefile; falls through", self.file.path.display()));
+            return Step::Next;
+        }
+        visit.note(|_| format!("not in {} nor in the Corefile", self.file.path.display()));
+        // A denial needs an SOA record, and a hosts file has none.
+        Step::fail(Rcode::SERVFAIL)
+    }
+
+    /// How many records come from where, for people.
+    fn sources(&self, [file, inline]: [usize; 2]) -> String {
+        let path = self.file.path.display();
+        match (file, inline) {
+            (0, 0) => format!("the name is known, but has nothing of this type, in {path} and the Corefile"),
+            (file, 0) => format!("{file} from {path}"),
+            (0, inline) => format!("{inline} from the Corefile"),
+            (file, inline) => format!("{file} from {path}, {inline} from the Corefile"),
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! `hosts [FILE [ZONES...]] { [INLINE]; ttl N; no_reverse; reload DURATION; fallthrough [ZONES...];
+//! fallthrough_unsupported }`
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use corefile::{Diagnostic, Dispenser};
+use server::Setup;
+use wire::NameBuf;
+
+use super::file::{HostsFile, reason};
+use super::lines::Lines;
+use super::{Hosts, LOG};
+use crate::parse::{Fallthrough, duration, is_negative_duration};
+
+const DEFAULT_PATH: &str = "/etc/hosts";
+const DEFAULT_TTL: u32 = 3600;
+const DEFAULT_RELOAD: Duration = Duration::from_secs(5);
+const PROPERTIES: &[&str] = &["fallthrough", "fallthrough_unsupported", "no_reverse", "ttl", "reload"];
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut path = PathBuf::from(DEFAULT_PATH);
+    let mut zones = Vec::new();
+    let mut options = Options::default();
+    let mut seen = false;
+    while s.c.next() {
+        if std::mem::replace(&mut seen, true) {
+            return Err(s.once_error());
+        }
+        let args = s.c.remaining_args();
+        if let Some(file) = args.first() {
+            path = s.path(file);
+            look_at(&path, s)?;
+        }
+        zones = s.zones(args.get(1..).unwrap_or_default());
+        while s.c.next_block() {
+            options.read(&mut s.c)?;
+        }
+    }
+    if options.fallthrough_unsupported && !options.fallthrough.is_set() {
+        return Err(s.c.err("fallthrough_unsupported requires fallthrough"));
+    }
+    build(s, path, zones, options);
+    Ok(())
+}
+
+#[derive(Debug)]
+struct Options {
+    /// Lines of a hosts file in the Corefile.
+    inline: Vec<String>,
+    fallthrough: Fallthrough,
+    fallthrough_unsupported: bool,
+    reverse: bool,
+    ttl: u32,
+    reload: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            inline: Vec::new(),
+            fallthrough: Fallthrough::default(),
+            fallthrough_unsupported: false,
+            reverse: true,
+            ttl: DEFAULT_TTL,
+            reload: DEFAULT_RELOAD,
+        }
+    }
+}
+
+impl Options {
+    fn read(&mut self, c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
+        match c.val() {
+            "fallthrough" => self.fallthrough = Fallthrough::from_args(&c.remaining_args()),
+            "fallthrough_unsupported" => {
+                if !c.remaining_args().is_empty() {
+                    return Err(c.arg_err());
+                }
+                self.fallthrough_unsupported = true;
+            }
+            "no_reverse" => self.reverse = false,
+            "ttl" => self.ttl = ttl(c)?,
+            "reload" => self.reload = reload(c)?,
+            // Whatever is no option is a line of a hosts file, but only before `fallthrough`.
+            first if !self.fallthrough.is_set() => {
+                let mut line = vec![first];
+                line.extend(c.remaining_args());
+                self.inline.push(line.join(" "));
+            }
+            _ => return Err(c.unknown_property(PROPERTIES)),
+        }
+        Ok(())
+    }
+}
+
+fn ttl(c: &mut Dispenser<'_>) -> Result<u32, Diagnostic> {
+    // More arguments than one are let pass.
+    let Some(text) = c.remaining_args().first().copied() else {
+        return Err(c.err("ttl needs a time in second"));
+    };
+    let Ok(number) = text.parse::<i64>() else { return Err(c.err("ttl needs a number of second")) };
+    match u16::try_from(number) {
+        Ok(ttl @ 1..) => Ok(ttl.into()),
+        _ => Err(c.err("ttl provided is invalid")),
+    }
+}
+
+fn reload(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
+    let [text] = c.remaining_args()[..] else {
+        return Err(c.err("reload needs a duration (zero seconds to disable)"));
+    };
+    if is_negative_duration(text) {
+        return Err(c.err(format_args!("invalid negative duration for reload '{text}'")));
+    }
+    duration(text).ok_or_else(|| c.err(format_args!("invalid duration for reload '{text}'")))
+}
+
+/// A file that is not there may come; one that cannot be looked at is refused.
+fn look_at(path: &Path, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let shown = path.display();
+    let warning = match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => format!("Hosts file {:?} is a directory", shown.to_string()),
+        Ok(_) => return Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => format!("File does not exist: {shown}"),
+        Err(error) => {
+            let reason = reason(&error);
+            return Err(s
+                .c
+                .err(format_args!("unable to access hosts file '{shown}': stat {shown}: {reason}")));
+        }
+    };
+    let warning = s.c.warning(warning).in_plugin("hosts");
+    s.warn(warning);
+    Ok(())
+}
+
+fn build(s: &mut Setup<'_>, path: PathBuf, zones: Vec<NameBuf>, options: Options) {
+    let lines = Lines { zones: zones.clone(), reverse: options.reverse };
+    let text = io::Cursor::new(options.inline.join("\n"));
+    // Reading from memory does not fail.
+    let inline = lines.read(text, "Inline hosts entries", LOG).unwrap_or_default();
+    let file = Arc::new(HostsFile::new(path, lines, inline.entries()));
+    file.refresh();
+    if options.reload > Duration::ZERO {
+        let file = Arc::clone(&file);
+        s.every(options.reload, move || file.refresh());
+    }
+    s.add(Hosts {
+        zones,
+        fallthrough: options.fallthrough,
+        fallthrough_unsupported: options.fallthrough_unsupported,
+        ttl: options.ttl,
+        file,
+        inline,
+    });
+}

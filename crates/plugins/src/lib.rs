@@ -1,0 +1,33 @@
+//! The plugins. Each has a folder: `mod.rs` (what it does), `setup.rs` (its Corefile options), `README.md`
+//! (for users) and `tests.rs`. None opens a socket or a watch of its own; the server does that for them.
+//! `order.rs` is the one list that says which plugin stands where in a chain.
+
+mod any;
+mod bind;
+mod bufsize;
+mod cancel;
+mod chaos;
+mod debug;
+mod erratic;
+mod errors;
+mod header;
+mod health;
+mod hosts;
+mod loadbalance;
+mod local;
+mod log;
+mod metadata;
+mod minimal;
+mod nsid;
+mod ready;
+mod reload;
+mod root;
+mod timeouts;
+mod whoami;
+
+#[cfg(test)]
+mod harness;
+mod order;
+pub mod parse;
+
+pub use order::PLUGINS;

@@ -1,0 +1,111 @@
+//! The order of records in a section: aliases, everything else, addresses, mail exchangers.
+//!
+//! Aliases come first because some stub resolvers take the first address they see after them.
+
+use std::ops::Range;
+
+use wire::{Record, Reply, Rtype, Section};
+
+use super::random::Random;
+
+/// The four groups, in the order they are sent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    Alias,
+    Rest,
+    Address,
+    Mail,
+}
+
+fn group(record: &Record) -> Group {
+    match record.rtype {
+        Rtype::CNAME => Group::Alias,
+        Rtype::A | Rtype::AAAA => Group::Address,
+        Rtype::MX => Group::Mail,
+        _ => Group::Rest,
+    }
+}
+
+/// Groups the records and shuffles addresses and mail exchangers among themselves.
+pub(super) fn shuffle(reply: &mut Reply, section: Section, random: &mut Random) {
+    if reply.section(section).len() < 2 {
+        return;
+    }
+    arrange(reply, section);
+    let records = reply.section_mut(section);
+    let addresses = records.partition_point(|record| group(record) < Group::Address);
+    let mail = records.partition_point(|record| group(record) < Group::Mail);
+    permute(&mut records[addresses..mail], random);
+    permute(&mut records[mail..], random);
+}
+
+/// Groups the records and swaps one address, drawn by weight, with the first one. Without addresses nothing
+/// moves.
+pub(super) fn draw(
+    reply: &mut Reply,
+    section: Section,
+    random: &mut Random,
+    weight: impl Fn(&Reply, &Record) -> u8,
+) {
+    if !reply.section(section).iter().any(|record| group(record) == Group::Address) {
+        return;
+    }
+    arrange(reply, section);
+    let addresses = || reply.section(section).iter().enumerate().filter(|(_, r)| group(r) == Group::Address);
+    let total: usize = addresses().map(|(_, record)| usize::from(weight(reply, record))).sum();
+    let mut left = random.below(total);
+    let mut drawn = None;
+    for (at, record) in addresses() {
+        let weight = usize::from(weight(reply, record));
+        if left < weight {
+            drawn = Some(at);
+            break;
+        }
+        left -= weight;
+    }
+    let first = addresses().next().map(|(at, _)| at);
+    if let (Some(first), Some(drawn)) = (first, drawn) {
+        reply.section_mut(section).swap(first, drawn);
+    }
+}
+
+/// Brings the groups into order; within a group nothing changes.
+fn arrange(reply: &mut Reply, section: Section) {
+    let records = reply.section(section);
+    if records.is_sorted_by_key(group) {
+        return;
+    }
+    let (mut done, end) = (0, records.len());
+    for wanted in [Group::Alias, Group::Rest, Group::Address] {
+        done += gather(reply, section, done..end, &|_, record| group(record) == wanted);
+    }
+}
+
+/// Moves the wanted records of a range to its front without changing the order among them or among the others, and
+/// says how many there are. Halves are done first and then brought together by a rotation, so no memory is needed.
+pub(super) fn gather(
+    reply: &mut Reply,
+    section: Section,
+    range: Range<usize>,
+    wanted: &impl Fn(&Reply, &Record) -> bool,
+) -> usize {
+    match range.len() {
+        0 => 0,
+        1 => usize::from(wanted(reply, &reply.section(section)[range.start])),
+        len => {
+            let middle = range.start + len / 2;
+            let left = gather(reply, section, range.start..middle, wanted);
+            let right = gather(reply, section, middle..range.end, wanted);
+            let start = range.start + left;
+            reply.section_mut(section)[start..middle + right].rotate_left(middle - start);
+            left + right
+        }
+    }
+}
+
+/// Fisher and Yates.
+fn permute(records: &mut [Record], random: &mut Random) {
+    for end in (2..=records.len()).rev() {
+        records.swap(end - 1, random.below(end));
+    }
+}

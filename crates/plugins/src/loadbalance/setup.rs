@@ -1,0 +1,106 @@
+//! `loadbalance [round_robin | weighted FILE] { reload DURATION; prefer CIDR... }`
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use corefile::reverse::Prefix;
+use corefile::{Diagnostic, Dispenser};
+use server::Setup;
+
+use super::prefer::network;
+use super::weights::{Failure, WeightFile};
+use super::{LOG, LoadBalance, Policy};
+use crate::parse::{duration, go_duration};
+
+const DEFAULT_RELOAD: Duration = Duration::from_secs(30);
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut weighted = false;
+    let mut prefer = Vec::new();
+    // The last file named is read and watched, even if a later line chooses another policy.
+    let mut file: Option<(Arc<WeightFile>, Duration)> = None;
+    while s.c.next() {
+        match s.c.remaining_args()[..] {
+            [] | ["round_robin"] => weighted = false,
+            ["round_robin", ..] => return Err(s.c.err("unknown property for round_robin")),
+            ["weighted"] => return Err(s.c.err("missing weight file argument")),
+            ["weighted", path] => {
+                let path: PathBuf = s.path(path);
+                let reload = weighted_block(&mut s.c)?;
+                file = Some((Arc::new(WeightFile::new(path)), reload));
+                (weighted, prefer) = (true, Vec::new());
+            }
+            ["weighted", ..] => return Err(s.c.err("unexpected argument(s)")),
+            [other, ..] => return Err(s.c.bare_err(format_args!("unknown policy: {other}"))),
+        }
+        block(&mut s.c, &mut prefer)?;
+    }
+    if let Some((file, reload)) = &file {
+        watch(s, file, *reload)?;
+    }
+    let policy = match file {
+        Some((file, _)) if weighted => Policy::Weighted(file),
+        _ => Policy::RoundRobin,
+    };
+    s.add(LoadBalance { policy, prefer });
+    Ok(())
+}
+
+/// The block of `weighted`, which takes no `prefer`.
+fn weighted_block(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
+    let mut reload = DEFAULT_RELOAD;
+    while c.next_block() {
+        match c.val() {
+            "reload" => {
+                reload = match c.remaining_args()[..] {
+                    [] => return Err(c.err("reload duration value is missing")),
+                    // CoreDNS takes one below zero here, and then panics.
+                    [text] => duration(text)
+                        .ok_or_else(|| c.err(format_args!("invalid reload duration '{text}'")))?,
+                    _ => return Err(c.err("unexpected argument")),
+                };
+            }
+            _ => return Err(c.unknown_property(&["reload"])),
+        }
+    }
+    Ok(reload)
+}
+
+fn block(c: &mut Dispenser<'_>, prefer: &mut Vec<Prefix>) -> Result<(), Diagnostic> {
+    while c.next_block() {
+        match c.val() {
+            "prefer" => {
+                for text in c.remaining_args() {
+                    let error = || c.err(format_args!("invalid CIDR {text:?}: invalid CIDR address: {text}"));
+                    prefer.push(network(text).ok_or_else(error)?);
+                }
+            }
+            _ => return Err(c.unknown_property(&["prefer"])),
+        }
+    }
+    Ok(())
+}
+
+/// Reads the weights and has them read again and again. A file that is not there yet is waited for.
+fn watch(s: &mut Setup<'_>, file: &Arc<WeightFile>, reload: Duration) -> Result<(), Diagnostic> {
+    match file.refresh() {
+        Ok(()) => {}
+        Err(failure @ Failure::Open) if reload > Duration::ZERO => {
+            let (why, reload) = (failure.text(), go_duration(reload));
+            let text = format!("Failed to open weight file:{why}. Will try again in {reload}");
+            let warning = s.c.warning(text).in_plugin("loadbalance");
+            s.warn(warning);
+        }
+        Err(failure) => return Err(s.c.bare_err(failure.text())),
+    }
+    if reload > Duration::ZERO {
+        let file = Arc::clone(file);
+        s.every(reload, move || {
+            if let Err(failure) = file.refresh() {
+                LOG.error(failure.text());
+            }
+        });
+    }
+    Ok(())
+}

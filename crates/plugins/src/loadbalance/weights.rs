@@ -1,0 +1,134 @@
+//! The file of weights: names, each followed by its addresses with a number between 1 and 255.
+
+use std::fs::File;
+use std::hash::BuildHasher;
+use std::io::Read;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::{ArcSwap, Guard};
+use foldhash::fast::{FixedState, RandomState};
+use hashbrown::HashMap;
+use wire::{Name, NameBuf};
+
+use super::LOG;
+use super::prefer::address;
+
+/// From this length on CoreDNS gives up on a line.
+const TOO_LONG: usize = 64 * 1024;
+
+pub(super) struct WeightFile {
+    pub path: PathBuf,
+    weights: ArcSwap<Weights>,
+    /// What the contents read last hashed to, valid or not.
+    seen: Mutex<Option<u64>>,
+}
+
+/// Weights by name. The spelling of names counts: CoreDNS compares them octet for octet.
+#[derive(Default, Debug)]
+pub(super) struct Weights {
+    names: HashMap<Box<[u8]>, Vec<(IpAddr, u8)>, RandomState>,
+}
+
+impl Weights {
+    /// The weight of a name's address, given as record data; 1 if the file has none.
+    pub fn of(&self, name: Name<'_>, data: &[u8]) -> u8 {
+        let Some(weights) = self.names.get(name.wire()) else { return 1 };
+        let Some(address) = address(data) else { return 1 };
+        weights.iter().find(|(known, _)| *known == address).map_or(1, |(_, weight)| *weight)
+    }
+}
+
+/// Why there are no new weights.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// The file may come yet.
+    Open,
+    Other(String),
+}
+
+impl Failure {
+    pub fn text(&self) -> &str {
+        match self {
+            Failure::Open => "weight file open error",
+            Failure::Other(text) => text,
+        }
+    }
+}
+
+impl WeightFile {
+    pub fn new(path: PathBuf) -> WeightFile {
+        WeightFile { path, weights: ArcSwap::from_pointee(Weights::default()), seen: Mutex::new(None) }
+    }
+
+    pub fn weights(&self) -> Guard<Arc<Weights>> {
+        self.weights.load()
+    }
+
+    /// Reads the file again. A file that is wrong leaves the weights as they are, and is complained of once.
+    pub fn refresh(&self) -> Result<(), Failure> {
+        let mut file = File::open(&self.path).map_err(|_| Failure::Open)?;
+        let shown = self.path.display().to_string();
+        let mut contents = Vec::new();
+        file.read_to_end(&mut contents).map_err(|error| {
+            let text = error.to_string();
+            let reason = text.split(" (os error").next().unwrap_or_default().to_ascii_lowercase();
+            Failure::Other(format!("read {shown}: {reason}"))
+        })?;
+        let hash = FixedState::default().hash_one(&contents);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.replace(hash) == Some(hash) {
+            return Ok(());
+        }
+        let weights = parse(&String::from_utf8_lossy(&contents), &shown).map_err(Failure::Other)?;
+        self.weights.store(Arc::new(weights));
+        LOG.info(format_args!("Successfully reloaded weight file {shown}"));
+        Ok(())
+    }
+}
+
+/// Reads lines of either one word, a name, or two, an address of that name and its weight.
+pub(super) fn parse(contents: &str, file: &str) -> Result<Weights, String> {
+    let mut weights = Weights::default();
+    let mut name: Option<&str> = None;
+    for line in contents.split('\n') {
+        if line.len() >= TOO_LONG {
+            return Err(format!("weight file {file} parsing error:bufio.Scanner: token too long"));
+        }
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let mut words = line.split_whitespace();
+        match (words.next(), words.next(), words.next()) {
+            (Some(word), None, _) if word.parse::<IpAddr>().is_ok() => {
+                let hint = "(Maybe a missing weight value?)";
+                return Err(format!("wrong domain name:\"{word}\" in weight file {file}. {hint}"));
+            }
+            (Some(word), None, _) => name = Some(word),
+            (Some(address), Some(weight), None) => {
+                let Ok(ip) = address.parse::<IpAddr>() else {
+                    return Err(format!("wrong IP address:\"{address}\" in weight file {file}"));
+                };
+                let digits = weight.bytes().all(|byte| byte.is_ascii_digit());
+                let Some(value @ 1..) = weight.parse::<u8>().ok().filter(|_| digits) else {
+                    return Err(format!("wrong weight value:\"{weight}\" in weight file {file}"));
+                };
+                let name = name.ok_or_else(|| format!("missing domain name in weight file {file}"))?;
+                if let Some(key) = key(name) {
+                    weights.names.entry(key).or_default().push((ip.to_canonical(), value));
+                }
+            }
+            _ => return Err(format!("could not parse weight line:\"{line}\" in weight file {file}")),
+        }
+    }
+    Ok(weights)
+}
+
+/// The name as replies have it; None if no reply can have it, because it is no name or escaped in another way.
+fn key(text: &str) -> Option<Box<[u8]>> {
+    let name = NameBuf::parse(text).ok()?;
+    let canonical = name.to_string();
+    (canonical == text || canonical.strip_suffix('.') == Some(text)).then(|| name.wire().into())
+}

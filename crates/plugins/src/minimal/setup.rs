@@ -1,0 +1,16 @@
+//! `minimal`
+
+use corefile::Diagnostic;
+use server::Setup;
+
+use super::Minimal;
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    s.c.next();
+    // An opening brace is an argument too many as well.
+    if s.c.next_arg() {
+        return Err(s.c.arg_err());
+    }
+    s.add(Minimal);
+    Ok(())
+}

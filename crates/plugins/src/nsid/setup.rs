@@ -1,0 +1,18 @@
+//! `nsid [DATA...]`
+
+use corefile::Diagnostic;
+use server::Setup;
+
+use super::{Nsid, hostname};
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    s.c.next();
+    let args = s.c.remaining_args();
+    let data = if args.is_empty() { hostname() } else { args.join(" ") };
+    // A brace is as wrong as a second `nsid`, and CoreDNS has the same words for both.
+    if s.c.next() {
+        return Err(s.once_error());
+    }
+    s.add(Nsid { data: data.into_bytes() });
+    Ok(())
+}

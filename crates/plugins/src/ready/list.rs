@@ -1,0 +1,60 @@
+//! The plugins whose readiness counts on one address.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use server::Plugin;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Monitor {
+    /// Who was ready once is not asked again.
+    UntilReady,
+    Continuously,
+}
+
+/// Every reporter of every block with this address. CoreDNS keeps one per plugin name and forgets the others.
+#[derive(Default)]
+pub(crate) struct ReadyList {
+    reporters: Mutex<Vec<Reporter>>,
+    /// The address has its HTTP route.
+    routed: AtomicBool,
+}
+
+struct Reporter {
+    plugin: Arc<dyn Plugin>,
+    monitor: Monitor,
+    was_ready: bool,
+}
+
+impl ReadyList {
+    pub fn add(&self, plugin: Arc<dyn Plugin>, monitor: Monitor) {
+        let mut reporters = self.reporters.lock().unwrap_or_else(PoisonError::into_inner);
+        reporters.push(Reporter { plugin, monitor, was_ready: false });
+    }
+
+    /// True the first time.
+    pub fn needs_route(&self) -> bool {
+        !self.routed.swap(true, Ordering::Relaxed)
+    }
+
+    /// The names of those that are not ready, sorted, each once, with commas between.
+    pub fn not_ready(&self) -> String {
+        let mut reporters = self.reporters.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting: BTreeSet<&str> = reporters
+            .iter_mut()
+            .filter_map(|reporter| if reporter.is_ready() { None } else { Some(reporter.plugin.name()) })
+            .collect();
+        waiting.into_iter().collect::<Vec<_>>().join(",")
+    }
+}
+
+impl Reporter {
+    fn is_ready(&mut self) -> bool {
+        if self.monitor == Monitor::UntilReady && self.was_ready {
+            return true;
+        }
+        self.was_ready = self.plugin.as_ready().is_none_or(|reporter| reporter.ready());
+        self.was_ready
+    }
+}

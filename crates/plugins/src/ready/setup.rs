@@ -1,0 +1,62 @@
+//! ```text
+//! ready [ADDRESS] {
+//!     monitor until-ready|continuously
+//! }
+//! ```
+
+use std::sync::Arc;
+
+use corefile::Diagnostic;
+use server::Setup;
+use server::http::Route;
+
+use super::list::{Monitor, ReadyList};
+use super::{PATH, Ready, answer};
+use crate::health::address::split_host_port;
+
+const DEFAULT_ADDRESS: &str = ":8181";
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut addr = DEFAULT_ADDRESS;
+    let mut monitor = Monitor::UntilReady;
+    let mut seen = false;
+    while s.c.next() {
+        if std::mem::replace(&mut seen, true) {
+            return Err(s.once_error());
+        }
+        match s.c.remaining_args()[..] {
+            [] => {}
+            [given] => {
+                addr = given;
+                split_host_port(addr).map_err(|error| s.c.bare_err(error))?;
+            }
+            _ => return Err(s.c.arg_err()),
+        }
+        while s.c.next_block() {
+            match s.c.val() {
+                "monitor" => monitor = parse_monitor(s)?,
+                _ => return Err(s.c.unknown_property(&["monitor"])),
+            }
+        }
+    }
+    let list = s.shared(addr, ReadyList::default);
+    if list.needs_route() {
+        let list = list.clone();
+        s.http(Route {
+            addr: addr.to_owned(),
+            path: PATH,
+            answer: Arc::new(move |state| answer(&list, state)),
+        });
+    }
+    s.beside(Ready { list, monitor });
+    Ok(())
+}
+
+fn parse_monitor(s: &mut Setup<'_>) -> Result<Monitor, Diagnostic> {
+    match s.c.remaining_args()[..] {
+        ["until-ready"] => Ok(Monitor::UntilReady),
+        ["continuously"] => Ok(Monitor::Continuously),
+        [other] => Err(s.c.err(format_args!("monitor type '{other}' not supported"))),
+        _ => Err(s.c.arg_err()),
+    }
+}

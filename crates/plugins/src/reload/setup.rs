@@ -1,0 +1,60 @@
+//! `reload [INTERVAL] [JITTER]`
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use corefile::{Diagnostic, Dispenser};
+use metrics::registry;
+use server::{CorefilePoll, Setup};
+
+use super::Reload;
+use crate::timeouts::duration::{self, GoDuration};
+
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(30);
+const DEFAULT_JITTER: Duration = Duration::from_secs(15);
+const MIN_INTERVAL: Duration = Duration::from_secs(2);
+const MIN_JITTER: Duration = Duration::from_secs(1);
+
+/// One of the blocks with `reload` tells of the configuration.
+#[derive(Default)]
+struct Told(AtomicBool);
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    // Only the first line is read, and no block behind it; so it is in CoreDNS.
+    s.c.next();
+    let poll = match s.c.remaining_args()[..] {
+        [] => poll(&s.c, None, None)?,
+        [interval] => poll(&s.c, Some(interval), None)?,
+        [interval, jitter] => poll(&s.c, Some(interval), Some(jitter))?,
+        _ => return Err(s.c.arg_err()),
+    };
+    s.poll_corefile(poll);
+    let version_info = registry()
+        .gauges(
+            "coredns_reload_version_info",
+            "A metric with a constant '1' value labeled by hash, and value which type of hash generated.",
+            &["hash", "value"],
+        )
+        .map_err(|error| s.c.bare_err(error))?;
+    if !s.shared("", Told::default).0.swap(true, Ordering::Relaxed) {
+        let digest = s.digest().to_owned();
+        s.beside(Reload { digest, version_info });
+    }
+    Ok(())
+}
+
+fn poll(c: &Dispenser<'_>, interval: Option<&str>, jitter: Option<&str>) -> Result<CorefilePoll, Diagnostic> {
+    let read = |text: Option<&str>, default: Duration| match text {
+        Some(text) => duration::parse(text).map_err(|error| c.bare_err(error)),
+        None => Ok(GoDuration { negative: false, size: default }),
+    };
+    let interval = read(interval, DEFAULT_INTERVAL)?
+        .above_zero()
+        .filter(|interval| *interval >= MIN_INTERVAL)
+        .ok_or_else(|| c.bare_err("interval value must be greater or equal to 2s"))?;
+    let jitter = read(jitter, DEFAULT_JITTER)?;
+    if !jitter.size.is_zero() && jitter.above_zero().is_none_or(|jitter| jitter < MIN_JITTER) {
+        return Err(c.bare_err("jitter value must be 0 or greater or equal to 1s"));
+    }
+    Ok(CorefilePoll { interval, jitter: jitter.size.min(interval / 2) })
+}
