@@ -1,0 +1,67 @@
+//! CoreDNS's own command line: the same flags, texts and exit codes.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use server::{Availability, log};
+
+use super::go_flags::{self, Flags, Stop};
+use super::print;
+use crate::input::Corefile;
+use crate::run::{self, Serve};
+use crate::version;
+
+pub fn main(words: &[String]) -> ExitCode {
+    let (program, words) = match words {
+        [program, words @ ..] => (program.as_str(), words),
+        [] => ("rhumb", words),
+    };
+    match go_flags::parse(words) {
+        Ok(flags) => act(flags),
+        Err(Stop::Help) => {
+            eprint!("{}", go_flags::usage(program));
+            ExitCode::SUCCESS
+        }
+        Err(Stop::Wrong(message)) => {
+            eprint!("{message}\n{}", go_flags::usage(program));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn act(flags: Flags) -> ExitCode {
+    match flags.log_format.as_str() {
+        "text" => {}
+        "json" => log::set_format(log::Format::Json),
+        other => return fail(format!("unknown log format {other:?}: expected text or json")),
+    }
+    if !flags.rest.is_empty() {
+        return fail(format!("extra command line arguments: [{}]", flags.rest.join(" ")));
+    }
+    if flags.version {
+        return print(version::text().as_bytes());
+    }
+    if flags.plugins {
+        return print(installed().as_bytes());
+    }
+    match Corefile::named(&flags.conf, &flags.dns_port) {
+        Ok(corefile) => {
+            let pidfile = Some(flags.pidfile).filter(|path| !path.is_empty()).map(PathBuf::from);
+            run::serve(Serve { pidfile, quiet: flags.quiet, ..Serve::new(corefile) })
+        }
+        Err(error) => fail(run::via_flag(error)),
+    }
+}
+
+fn fail(message: String) -> ExitCode {
+    run::fail(message);
+    ExitCode::FAILURE
+}
+
+/// The plugins that can be used, in alphabetical order and with CoreDNS's empty line at the end.
+fn installed() -> String {
+    let here = |spec: &&server::PluginSpec| matches!(spec.availability, Availability::Here(_));
+    let mut names: Vec<&str> = plugins::PLUGINS.iter().filter(here).map(|spec| spec.name).collect();
+    names.sort_unstable();
+    names.iter().map(|name| format!("{name}\n")).chain(["\n".to_owned()]).collect()
+}

@@ -1,0 +1,111 @@
+//! An explanation as text in dig's manner, and as JSON.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+use server::Outcome;
+use server::explain::Note;
+use wire::{Question, Reply, Section};
+
+use super::Explained;
+
+const SECTIONS: [(Section, &str); 3] =
+    [(Section::Answer, "answer"), (Section::Authority, "authority"), (Section::Additional, "additional")];
+
+pub fn as_text(explained: &Explained) -> String {
+    let Explained { query, client, listener, others, answered } = explained;
+    let question = &query.question;
+    let mut text = format!(
+        "{} {} {}, asked by {} over {} at {listener}\n",
+        question.name(),
+        question.qclass,
+        question.qtype,
+        client.remote.ip(),
+        client.transport.proto().to_uppercase(),
+    );
+    if !others.is_empty() {
+        let _ = writeln!(text, "(--server asks another listener: {})", others.join(", "));
+    }
+    text.push('\n');
+    text.push_str(&reasons(&answered.notes));
+    text.push('\n');
+    match decoded(explained) {
+        Some((reply, question)) => text.push_str(&answer(&reply, &question)),
+        None => text.push_str(";; no answer\n"),
+    }
+    text
+}
+
+/// A line per decision, those of look-ups on the way indented below what caused them.
+fn reasons(notes: &[Note]) -> String {
+    let width = notes.iter().map(|note| 2 * usize::from(note.depth) + note.plugin.len()).max().unwrap_or(0);
+    let line = |note: &Note| {
+        let plugin = format!("{}{}", "  ".repeat(usize::from(note.depth)), note.plugin);
+        format!("{plugin:width$}  {}\n", note.text)
+    };
+    notes.iter().map(line).collect()
+}
+
+/// The packet as a client would read it.
+fn decoded(explained: &Explained) -> Option<(Reply, Question)> {
+    let mut reply = Reply::new();
+    let (_, question) = reply.decode(explained.answered.packet.as_deref()?)?;
+    Some((reply, question))
+}
+
+fn answer(reply: &Reply, question: &Question) -> String {
+    let (status, flags) = status(reply, question);
+    let mut text = format!(";; status: {status}, flags: {flags}\n");
+    for (section, title) in SECTIONS {
+        let records = reply.section(section);
+        if !records.is_empty() {
+            let _ = writeln!(text, "\n;; {}", title.to_uppercase());
+        }
+        for record in records {
+            let _ = writeln!(text, "{}", reply.present_record(record, question.name()));
+        }
+    }
+    text
+}
+
+/// The first line of the reply's own presentation: the code, and the flags between commas.
+fn status(reply: &Reply, question: &Question) -> (String, String) {
+    let text = reply.present(question);
+    let (status, flags) = text.lines().next().and_then(|line| line.split_once(' ')).unwrap_or(("", ""));
+    (status.to_owned(), flags.replace(',', " "))
+}
+
+pub fn as_json(explained: &Explained) -> Value {
+    let Explained { query, client, listener, others: _, answered } = explained;
+    let question = &query.question;
+    let note = |note: &Note| json!({ "plugin": note.plugin, "depth": note.depth, "text": note.text });
+    let mut value = json!({
+        "question": {
+            "name": question.name().to_string(),
+            "type": question.qtype.to_string(),
+            "class": question.qclass.to_string(),
+        },
+        "client": client.remote.ip().to_string(),
+        "transport": client.transport.proto(),
+        "listener": listener,
+        "notes": answered.notes.iter().map(note).collect::<Vec<_>>(),
+        "outcome": match answered.outcome {
+            Outcome::Records => "answered",
+            Outcome::Failure => "failed",
+            Outcome::Drop => "dropped",
+        },
+        "answered_by": answered.answered_by,
+        "error": answered.error,
+    });
+    if let Some((reply, question)) = decoded(explained) {
+        let (status, flags) = status(&reply, &question);
+        value["status"] = status.into();
+        value["flags"] = flags.split_whitespace().collect::<Vec<_>>().into();
+        for (section, title) in SECTIONS {
+            let records = reply.section(section).iter();
+            value[title] =
+                records.map(|r| reply.present_record(r, question.name())).collect::<Vec<_>>().into();
+        }
+    }
+    value
+}

@@ -1,0 +1,20 @@
+//! `rhumb plugins`: all plugins, in the order in which a query meets them.
+
+use std::process::ExitCode;
+
+use server::Availability;
+
+use super::print;
+
+pub fn main() -> ExitCode {
+    let width = plugins::PLUGINS.iter().map(|spec| spec.name.len()).max().unwrap_or(0);
+    let line = |spec: &server::PluginSpec| {
+        let note = match spec.availability {
+            Availability::Here(_) => String::new(),
+            Availability::ToCome => " (still to come)".to_owned(),
+            Availability::Never(instead) => format!(" (not part of Rhumb: {instead})"),
+        };
+        format!("{:width$}  {}{note}\n", spec.name, spec.about)
+    };
+    print(plugins::PLUGINS.iter().map(line).collect::<String>().as_bytes())
+}

@@ -1,0 +1,81 @@
+//! The command line: which of its two forms is in use, and who does what is asked.
+
+mod args;
+mod check;
+mod coredns;
+mod example;
+mod explain;
+mod go_flags;
+mod list;
+mod serve;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Args, Command};
+
+pub fn main(args: Vec<OsString>) -> ExitCode {
+    if is_coredns_form(&args) {
+        let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+        return coredns::main(&words);
+    }
+    match Args::parse_from(args).command {
+        Command::Serve(args) => serve::main(args),
+        Command::Check(args) => check::main(&args),
+        Command::Explain(args) => explain::main(&args),
+        Command::Plugins => list::main(),
+        Command::Example(args) => example::main(&args),
+        Command::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(shell, &mut Args::command(), "rhumb", &mut text);
+            print(&text)
+        }
+        Command::Man { command } => man(command.as_deref()),
+    }
+}
+
+/// The manual page of the whole, or of one command.
+fn man(command: Option<&str>) -> ExitCode {
+    let mut page = Args::command();
+    // Gives the commands their full names.
+    page.build();
+    if let Some(name) = command {
+        match page.find_subcommand(name) {
+            Some(command) => page = command.clone(),
+            None => return complain(&format!("rhumb has no command {name}")),
+        }
+    }
+    let mut text = Vec::new();
+    match clap_mangen::Man::new(page).render(&mut text) {
+        Ok(()) => print(&text),
+        Err(error) => complain(&error.to_string()),
+    }
+}
+
+/// Writes what was asked for. A reader that has seen enough, such as `head`, is no error.
+fn print(text: &[u8]) -> ExitCode {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            complain(&format!("standard output: {error}"))
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn complain(message: &str) -> ExitCode {
+    eprintln!("{message}");
+    ExitCode::FAILURE
+}
+
+/// CoreDNS knows flags only, so a first word that is none is a subcommand of ours. Of the flags, the two that
+/// everybody types to get help show ours, which tells about both forms.
+fn is_coredns_form(args: &[OsString]) -> bool {
+    match args.get(1).map(|arg| arg.to_string_lossy()) {
+        None => true,
+        Some(first) => first.starts_with('-') && first != "-h" && first != "--help",
+    }
+}

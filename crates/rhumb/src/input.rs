@@ -1,0 +1,93 @@
+//! Where the Corefile comes from: a file, standard input, `./Corefile`, or the built-in default.
+
+use std::fs::FileType;
+use std::io::Read;
+use std::os::unix::fs::FileTypeExt;
+
+use corefile::source::ReadError;
+use corefile::{Disk, Source};
+use server::Input;
+
+/// A way to read the Corefile, and to read it again at a reload.
+pub struct Corefile {
+    conf: Conf,
+    dns_port: String,
+}
+
+enum Conf {
+    File(String),
+    /// Standard input gives its text once; reloads see the same again.
+    Text {
+        name: &'static str,
+        contents: Vec<u8>,
+    },
+    /// `./Corefile` if it is there at the time, else the built-in one.
+    Default,
+}
+
+impl Corefile {
+    /// From the value of `-conf`: a path, `stdin`, or nothing.
+    pub fn named(conf: &str, dns_port: &str) -> Result<Corefile, String> {
+        let conf = match conf {
+            "" => Conf::Default,
+            "stdin" if stdin_is_terminal_like() => Conf::Default,
+            "stdin" => Conf::Text {
+                name: "/dev/stdin",
+                contents: read_stdin().map_err(|error| format!("read /dev/stdin: {error}"))?,
+            },
+            path => Conf::File(path.to_owned()),
+        };
+        Ok(Corefile { conf, dns_port: dns_port.to_owned() })
+    }
+
+    /// From a text inside the binary.
+    pub fn built_in(name: &'static str, contents: String) -> Corefile {
+        Corefile {
+            conf: Conf::Text { name, contents: contents.into_bytes() },
+            dns_port: DEFAULT_PORT.to_owned(),
+        }
+    }
+
+    /// Reads it now.
+    pub fn read(&self) -> Result<Input, String> {
+        match &self.conf {
+            Conf::File(path) => Ok(self.input(path, read(path)?)),
+            Conf::Text { name, contents } => Ok(self.input(name, contents.clone())),
+            Conf::Default if Disk.exists("Corefile") => Ok(self.input("Corefile", read("Corefile")?)),
+            Conf::Default => {
+                let text = format!(".:{} {{\nwhoami\nlog\n}}\n", self.dns_port);
+                Ok(self.input("Corefile", text.into_bytes()))
+            }
+        }
+    }
+
+    /// Whether it was asked for rather than just found.
+    pub fn is_named(&self) -> bool {
+        !matches!(self.conf, Conf::Default)
+    }
+
+    fn input(&self, name: &str, contents: Vec<u8>) -> Input {
+        Input { name: name.to_owned(), contents, dns_port: self.dns_port.clone() }
+    }
+}
+
+pub const DEFAULT_PORT: &str = "53";
+
+fn read(path: &str) -> Result<Vec<u8>, String> {
+    Disk.read(path).map_err(|error| match error {
+        ReadError::Open(text) | ReadError::Read(text) => text,
+        ReadError::Directory => format!("read {path}: is a directory"),
+    })
+}
+
+fn read_stdin() -> std::io::Result<Vec<u8>> {
+    let mut contents = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut contents)?;
+    Ok(contents)
+}
+
+/// Character devices, a terminal or `/dev/null`, give no Corefile; CoreDNS then takes its default.
+fn stdin_is_terminal_like() -> bool {
+    let file_type = std::fs::metadata("/dev/stdin").map(|data| data.file_type());
+    file_type.as_ref().is_ok_and(FileType::is_char_device)
+}

@@ -1,0 +1,17 @@
+//! The `rhumb` command. What it does is in the crates below; here is only the command line.
+//!
+//! ```text
+//! arguments ─cli─┬─ CoreDNS's flags (go_flags) ─┬─→ run ─→ server
+//!                └─ subcommands (args)──────────┘
+//! ```
+
+mod cli;
+mod input;
+mod run;
+mod version;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main(std::env::args_os().collect())
+}

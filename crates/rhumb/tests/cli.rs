@@ -1,0 +1,213 @@
+//! The binary as people and init systems start it.
+#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn rhumb(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rhumb"));
+    command.args(args).env("COLUMNS", "100").stdin(Stdio::null());
+    command
+}
+
+/// Exit code, standard output, standard error.
+fn run(args: &[&str]) -> (i32, String, String) {
+    texts(rhumb(args).output().unwrap())
+}
+
+fn texts(output: Output) -> (i32, String, String) {
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+/// A folder with a Corefile in it.
+fn folder(corefile: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("Corefile"), corefile).unwrap();
+    folder
+}
+
+fn in_folder(folder: &Path, args: &[&str]) -> (i32, String, String) {
+    texts(rhumb(args).current_dir(folder).output().unwrap())
+}
+
+#[test]
+fn help_teaches() {
+    insta::assert_snapshot!("help", run(&["--help"]).1);
+    insta::assert_snapshot!("help-short", run(&["-h"]).1);
+    for command in ["serve", "check", "explain", "plugins", "example", "completions", "man"] {
+        let (code, text, _) = run(&[command, "--help"]);
+        assert_eq!(code, 0);
+        insta::assert_snapshot!(format!("help-{command}"), text);
+    }
+}
+
+#[test]
+fn coredns_form() {
+    let usage = "Usage of ";
+    for (args, code, stdout, stderr) in [
+        (&["-version"][..], 0, "Rhumb-0.", ""),
+        (&["--version", "-plugins"], 0, "Rhumb-0.", ""),
+        (&["-plugins"], 0, "any\nbind\nbufsize\n", ""),
+        (&["-help"], 0, "", usage),
+        (&["-quiet", "-h"], 0, "", usage),
+        (&["-x"], 2, "", "flag provided but not defined: -x\nUsage of "),
+        (&["-conf"], 2, "", "flag needs an argument: -conf\nUsage of "),
+        (&["-version", "a", "b"], 1, "", "extra command line arguments: [a b]\n"),
+        (&["-"], 1, "", "extra command line arguments: [-]\n"),
+        (&["-log-format", "xml", "a"], 1, "", "unknown log format \"xml\": expected text or json\n"),
+        (&["-conf", "/nope"], 1, "", "loading Caddyfile via flag: open /nope: no such file or directory\n"),
+        (&["-conf=/"], 1, "", "loading Caddyfile via flag: read /: is a directory\n"),
+    ] {
+        let (got_code, got_stdout, got_stderr) = run(args);
+        assert_eq!(got_code, code, "{args:?}: {got_stderr}");
+        assert!(
+            got_stdout.starts_with(stdout) && got_stdout.is_empty() == stdout.is_empty(),
+            "{args:?}: {got_stdout}"
+        );
+        assert!(
+            got_stderr.starts_with(stderr) && got_stderr.is_empty() == stderr.is_empty(),
+            "{args:?}: {got_stderr}"
+        );
+    }
+}
+
+#[test]
+fn version_has_two_lines() {
+    let (_, text, _) = run(&["-version"]);
+    let lines: Vec<&str> = text.lines().collect();
+    let [name, build] = lines[..] else { panic!("{text}") };
+    assert_eq!(name, concat!("Rhumb-", env!("CARGO_PKG_VERSION")));
+    assert!(build.starts_with("linux/") && build.contains(", rust1."), "{build}");
+}
+
+#[test]
+fn a_wrong_corefile_is_one_line_and_exit_1() {
+    let folder = folder(". {\n    bogus\n}\n");
+    for args in [&[][..], &["-conf", "Corefile"], &["serve"], &["serve", "--conf", "Corefile"]] {
+        let (code, stdout, stderr) = in_folder(folder.path(), args);
+        assert_eq!((code, stdout.as_str()), (1, ""), "{args:?}");
+        assert_eq!(stderr, "Corefile:2 - Error during parsing: Unknown directive 'bogus'\n", "{args:?}");
+    }
+    let (_, _, stderr) = in_folder(folder.path(), &["-log-format", "json"]);
+    let line: Value = serde_json::from_str(&stderr).unwrap();
+    assert_eq!(line["level"], "FATAL");
+    assert_eq!(line["msg"], "Corefile:2 - Error during parsing: Unknown directive 'bogus'");
+}
+
+#[test]
+fn corefile_from_standard_input() {
+    let mut child = rhumb(&["-conf", "stdin"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b". {\n\nbogus\n}\n").unwrap();
+    let (code, _, stderr) = texts(child.wait_with_output().unwrap());
+    assert_eq!(code, 1);
+    assert_eq!(stderr, "/dev/stdin:3 - Error during parsing: Unknown directive 'bogus'\n");
+}
+
+const GOOD: &str = "example.org:5301 {\n    bufsize 1400\n    any\n    whoami\n}\n.:5302 {\n    any\n}\n";
+const BAD: &str = ". {\n    bufsize 100\n    chaos {\n        colour red\n    }\n}\n";
+
+#[test]
+fn check() {
+    let folder = folder(GOOD);
+    fs::write(folder.path().join("bad"), BAD).unwrap();
+    let (code, text, _) = in_folder(folder.path(), &["check", "Corefile"]);
+    assert_eq!((code, text.as_str()), (0, "Corefile: ok (2 server blocks on dns://:5301, dns://:5302)\n"));
+    let (code, text, stderr) = in_folder(folder.path(), &["check", "bad", "Corefile", "nope"]);
+    assert_eq!((code, stderr.as_str()), (1, ""));
+    insta::assert_snapshot!("check", text);
+    let (code, text, _) = in_folder(folder.path(), &["check", "--output", "json", "bad", "Corefile"]);
+    assert_eq!(code, 1);
+    insta::assert_snapshot!("check-json", text);
+}
+
+#[test]
+fn explain() {
+    let folder = folder(GOOD);
+    let ask = |args: &str| {
+        let args: Vec<&str> = std::iter::once("explain").chain(args.split_whitespace()).collect();
+        let (code, stdout, stderr) = in_folder(folder.path(), &args);
+        format!("$ rhumb {}\n{stdout}{stderr}[exit code {code}]\n\n", args.join(" "))
+    };
+    let text: String = [
+        "a.example.org ANY",
+        "a.example.org --client 2001:db8::1 --tcp",
+        "a.example.net TYPE255 --server :5302",
+        "a.example.net",
+        "a.example.org TXT --class CH",
+        "a.example.org ANY --output json",
+        "a.example.org NONSENSE",
+        "a..b",
+        "a --server :53",
+        "a --conf /nope",
+    ]
+    .map(ask)
+    .concat();
+    insta::assert_snapshot!("explain", text);
+}
+
+#[test]
+fn plugins_are_listed_in_order() {
+    let (code, text, _) = run(&["plugins"]);
+    assert_eq!(code, 0);
+    let names: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names.first(), Some(&"root"));
+    assert!(names.iter().position(|n| *n == "errors") < names.iter().position(|n| *n == "hosts"));
+    assert!(
+        text.lines().any(|line| line.starts_with("nomad ") && line.contains("(not part of Rhumb: ")),
+        "{text}"
+    );
+}
+
+#[test]
+fn completions_and_manual() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, text, _) = run(&["completions", shell]);
+        assert!(code == 0 && text.contains("rhumb"), "{shell}");
+    }
+    for (args, start) in [(&["man"][..], ".TH rhumb 1"), (&["man", "check"], ".TH rhumb-check 1")] {
+        let (code, text, _) = run(args);
+        assert!(code == 0 && text.contains(start), "{text}");
+    }
+    assert_eq!(run(&["man", "nope"]), (1, String::new(), "rhumb has no command nope\n".into()));
+}
+
+/// What distributions ship must pass, but for the plugins that are still to come; which these are is on record.
+#[test]
+fn corefiles_of_the_distributions() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corefiles");
+    let mut folders: Vec<PathBuf> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
+    folders.retain(|folder| folder.is_dir());
+    folders.sort();
+    assert!(folders.len() > 5);
+    let mut record = String::new();
+    for folder in folders {
+        let (_, text, _) = in_folder(&folder, &["check", "--output", "json", "Corefile"]);
+        let report: Value = serde_json::from_str(&text).unwrap();
+        let mut missing: Vec<String> =
+            report[0]["diagnostics"].as_array().unwrap().iter().map(complaint).collect();
+        missing.sort();
+        missing.dedup();
+        let distribution = folder.file_name().unwrap().to_string_lossy().into_owned();
+        let verdict =
+            if missing.is_empty() { "ok".to_owned() } else { format!("without {}", missing.join(", ")) };
+        record.push_str(&format!("{distribution}: {verdict}\n"));
+    }
+    insta::assert_snapshot!("distributions", record);
+}
+
+/// The plugin that is to come; there must be no other complaint.
+fn complaint(diagnostic: &Value) -> String {
+    let message = diagnostic["message"].as_str().unwrap();
+    let plugin = message.strip_suffix("' is still to come in Rhumb").and_then(|text| text.rsplit_once('\''));
+    plugin.unwrap_or_else(|| panic!("{diagnostic}")).1.to_owned()
+}

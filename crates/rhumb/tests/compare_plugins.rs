@@ -1,0 +1,232 @@
+//! The same Corefile given to CoreDNS and to Rhumb gives the same answers and the same query log.
+//!
+//! Each plugin set gets at least 2,000 generated queries with a seed of its own, which is printed; set
+//! RHUMB_SEED to repeat a run. Differences meant to be are listed in docs/differences.md.
+
+use std::time::Duration;
+
+use testkit::compare::{Comparison, Difference, Line};
+use testkit::peers::Peer;
+use testkit::query::{Generator, Options, Pool};
+use testkit::{DnsServer, Kind, logs};
+
+const QUERIES: usize = 2_000;
+
+/// A Corefile for both servers; `{port}` is filled in.
+struct Set {
+    corefile: &'static str,
+    files: &'static [(&'static str, &'static str)],
+    names: &'static [&'static str],
+    malformed: f64,
+    /// One question at a time, where answers depend on what was asked before.
+    in_order: bool,
+    logged: bool,
+}
+
+const PLAIN: Set =
+    Set { corefile: "", files: &[], names: NAMES, malformed: 0.05, in_order: false, logged: true };
+
+const NAMES: &[&str] = &[
+    ".",
+    "example.org",
+    "a.example.org",
+    "b.example.org",
+    "deep.b.example.org",
+    "x.wild.example.org",
+    "y.x.wild.example.org",
+    "localhost",
+    "sub.localhost",
+    "localhost.example.org",
+    "1.0.0.127.in-addr.arpa",
+    "127.in-addr.arpa",
+    "0.in-addr.arpa",
+    "1.0.0.10.in-addr.arpa",
+    "version.bind",
+    "authors.bind",
+    "hostname.bind",
+    "id.server",
+    "org",
+    "elsewhere.net",
+    "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa",
+];
+
+fn check(set: &Set) {
+    if Peer::CoreDns.for_test().is_none() {
+        return;
+    }
+    let start = |kind| {
+        let port = testkit::ports::free().expect("a free port");
+        DnsServer::start_with_files(kind, &set.corefile.replace("{port}", &port.to_string()), port, set.files)
+            .unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (coredns, rhumb) = (start(Kind::CoreDns), start(Kind::Rhumb));
+    let options = Options { malformed: set.malformed, ..Options::default() };
+    let generator = Generator::from_env([Pool::new(1, set.names.iter().copied())], options);
+    let seed = generator.seed();
+    let lanes = if set.in_order { 1 } else { 8 };
+    let report = Comparison::new(("CoreDNS", coredns.addr()), ("Rhumb", rhumb.addr()))
+        .lanes(lanes)
+        .accept(meant)
+        .check(generator, QUERIES);
+    println!(
+        "seed {seed}: {} asked, {} silent, {:?}, accepted {:?}",
+        report.asked, report.silent, report.rcodes, report.accepted
+    );
+    assert_eq!(report.asked, QUERIES);
+    if set.logged {
+        // The last lines may still be on their way to the pipe.
+        std::thread::sleep(Duration::from_millis(500));
+        // Sizes of replies differ where whoami's name is too long.
+        let lines = |server: &DnsServer| {
+            let mut lines = logs::query_lines(server.process().lines().iter().map(String::as_str));
+            lines.retain(|line| line.name.len() + "_udp.".len() < WHOAMI_LONGEST);
+            lines
+        };
+        let (left, right) = (lines(&coredns), lines(&rhumb));
+        assert!(left.len() > QUERIES / 4, "only {} lines", left.len());
+        let differing = logs::compare(&left, &right);
+        assert_eq!(differing, [] as [Line; 0], "seed {seed}");
+    }
+}
+
+/// Differences listed in docs/differences.md.
+fn meant(difference: &Difference) -> Option<&'static str> {
+    let too_long = |line: &Line| match line {
+        Line::Left(text) => {
+            let name = text.strip_prefix("additional _").and_then(|rest| rest.split(' ').next());
+            name.is_some_and(|name| name.len() >= WHOAMI_LONGEST)
+        }
+        Line::Right(_) => false,
+    };
+    difference.lines.iter().all(too_long).then_some("whoami: a name longer than 255 octets is left out")
+}
+
+/// From this length on the name in front of which whoami puts `_udp` is no name any more.
+const WHOAMI_LONGEST: usize = 254;
+
+const HOSTS: &[(&str, &str)] = &[(
+    "hosts",
+    "10.0.0.1 a.example.org B.Example.org # comment\n10.0.0.2\ta.example.org\n2001:db8::1 a.example.org v6.example.org\n\
+     10.0.0.3 *.wild.example.org\n::ffff:10.0.0.4 mapped.example.org\n10.0.0.300 bad.example.org\nfe80::1%eth0 zoned.example.org\n",
+)];
+
+#[test]
+fn hosts_from_a_file() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n log\n hosts hosts {\n  10.9.0.1 inline.example.org a.example.org\n  ttl 60\n }\n}\n",
+        files: HOSTS,
+        names: &[
+            "a.example.org",
+            "b.example.org",
+            "v6.example.org",
+            "x.wild.example.org",
+            "y.x.wild.example.org",
+            "wild.example.org",
+            "mapped.example.org",
+            "bad.example.org",
+            "zoned.example.org",
+            "inline.example.org",
+            "1.0.0.10.in-addr.arpa",
+            "2.0.0.10.in-addr.arpa",
+            "1.0.9.10.in-addr.arpa",
+            "4.0.0.10.in-addr.arpa",
+            "example.org",
+            ".",
+            "10.in-addr.arpa",
+            "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa",
+            "01.0.0.10.in-addr.arpa",
+        ],
+        ..PLAIN
+    });
+}
+
+#[test]
+fn hosts_falling_through_to_whoami() {
+    check(&Set {
+        corefile: "example.org:{port} {\n bind 127.0.0.1\n errors\n log\n hosts hosts example.org {\n  no_reverse\n  fallthrough b.example.org wild.example.org\n }\n whoami\n}\n\
+                   .:{port} {\n bind 127.0.0.1\n log\n hosts {\n 127.0.0.7 elsewhere.net\n fallthrough\n fallthrough_unsupported\n }\n whoami\n}\n",
+        files: HOSTS,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn loadbalance_minimal_header() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n log\n errors\n loadbalance\n minimal\n header {\n  response set ra\n  response clear aa\n  query set rd\n }\n hosts hosts {\n fallthrough\n }\n whoami\n}\n",
+        files: HOSTS,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn nsid_bufsize_chaos_any_local() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n log\n errors\n nsid the one\n bufsize 900\n any\n chaos Version-1 \"one author\"\n local\n erratic {\n  drop 0\n  large\n }\n}\n",
+        ..PLAIN
+    });
+}
+
+#[test]
+fn local_without_the_prefix_and_whoami() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n log\n local {\n localhost_prefix off\n }\n whoami\n}\n",
+        ..PLAIN
+    });
+}
+
+#[test]
+fn several_blocks_and_zones() {
+    check(&Set {
+        corefile: "example.org:{port} 10.0.0.0/24:{port} {\n bind 127.0.0.1\n log\n whoami\n}\n\
+                   b.example.org:{port} {\n bind 127.0.0.1\n log\n errors\n metadata\n cancel 2s\n}\n\
+                   empty.example.org:{port} {\n bind 127.0.0.1\n}\n\
+                   localhost:{port} {\n bind 127.0.0.1\n log\n erratic {\n drop 0\n truncate 0\n }\n}\n",
+        names: &[
+            "example.org",
+            "a.example.org",
+            "b.example.org",
+            "c.b.example.org",
+            "empty.example.org",
+            "x.empty.example.org",
+            "localhost",
+            "1.0.0.10.in-addr.arpa",
+            "0.0.10.in-addr.arpa",
+            "0.10.in-addr.arpa",
+            "elsewhere.net",
+            ".",
+            "org",
+        ],
+        ..PLAIN
+    });
+}
+
+#[test]
+fn erratic_drops_truncates_and_delays_in_turn() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n log\n errors\n erratic {\n  drop 7\n  truncate 3\n  delay 5 5ms\n }\n}\n",
+        in_order: true,
+        malformed: 0.0,
+        logged: false,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn log_classes_and_names() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n log example.org b.example.org {\n class success\n }\n log . {\n class denial error\n }\n errors\n local\n hosts hosts {\n fallthrough example.org\n }\n whoami\n}\n",
+        files: HOSTS,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn malformed_packets_only() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n log\n chaos\n whoami\n}\n",
+        malformed: 0.9,
+        logged: false,
+        ..PLAIN
+    });
+}
