@@ -23,8 +23,7 @@ pub fn refused(corefile: &str) -> String {
 /// The only service of a Corefile that must load.
 pub fn service(corefile: &str) -> Arc<Service> {
     let config = configure(corefile).unwrap_or_else(|error| panic!("{error}\n{corefile}"));
-    let service = config.services().next().expect("the Corefile listens somewhere").1.clone();
-    service
+    config.services().next().expect("the Corefile listens somewhere").1.clone()
 }
 
 /// Asks `NAME TYPE [words]`; words: `tcp`, `do`, `size=N`, `nsid`, `from=IP`, `class=CH`, `rd`, `cd`, `ad`, `notify`.

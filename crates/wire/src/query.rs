@@ -84,6 +84,8 @@ pub struct Query {
     has_question: bool,
     pub edns: Option<Edns>,
     options: Vec<u8>,
+    /// Octets of OPT's owner beyond the root, where it has no business.
+    opt_owner: usize,
     packet: Vec<u8>,
     /// Octets of all records but OPT, names written out.
     other_records: usize,
@@ -105,6 +107,7 @@ impl Query {
             has_question: false,
             edns: None,
             options: Vec::with_capacity(64),
+            opt_owner: 0,
             packet: Vec::with_capacity(512),
             other_records: 0,
         }
@@ -126,6 +129,7 @@ impl Query {
         self.has_question = false;
         self.edns = None;
         self.options.clear();
+        self.opt_owner = 0;
         self.other_records = 0;
         self.packet.clear();
         self.packet.extend_from_slice(packet);
@@ -197,13 +201,14 @@ impl Query {
             }
             if additional {
                 // The last OPT wins.
-                self.other_records += self.edns.map_or(0, |_| 11 + self.options.len());
+                self.other_records += self.edns.map_or(0, |_| 11 + self.opt_extra_len());
                 self.edns = Some(Edns {
                     udp_size: u16::from_be_bytes([head[2], head[3]]),
                     extended_rcode: head[4],
                     version: head[5],
                     flags: u16::from_be_bytes([head[6], head[7]]),
                 });
+                self.opt_owner = owner.as_name().len() - 1;
                 self.options.clear();
                 self.options.extend_from_slice(data);
                 return Some(end);
@@ -266,9 +271,9 @@ impl Query {
         edns::options(&self.options)
     }
 
-    /// Octets of the options, as [`Query::plain_len`] counts them.
-    pub fn options_len(&self) -> usize {
-        edns::rewritten_len(&self.options)
+    /// Octets of OPT beyond the eleven of an empty one, as [`Query::plain_len`] counts them.
+    pub fn opt_extra_len(&self) -> usize {
+        self.opt_owner + edns::rewritten_len(&self.options)
     }
 
     /// The packet as it came, for those who sign or record it; empty for our own queries.
@@ -288,7 +293,7 @@ impl Query {
     /// Octets of the whole query with all names written out; what the query log calls its size.
     pub fn plain_len(&self) -> usize {
         let question = if self.has_question { self.question.name().len() + 4 } else { 0 };
-        let opt = if self.edns.is_some() { 11 + self.options_len() } else { 0 };
+        let opt = if self.edns.is_some() { 11 + self.opt_extra_len() } else { 0 };
         12 + question + self.other_records + opt
     }
 

@@ -186,5 +186,5 @@ fn failure_len(query: &Query) -> u64 {
 /// has lost its options to it.
 fn query_len(query: &Query, reply: &Reply, written: Written) -> u64 {
     let lost = matches!(written, Written::Reply { .. }) && reply.opt.is_none();
-    (query.plain_len() - if lost { query.options_len() } else { 0 }) as u64
+    (query.plain_len() - if lost { query.opt_extra_len() } else { 0 }) as u64
 }
