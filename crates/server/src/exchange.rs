@@ -135,6 +135,44 @@ impl<F: Future> Future for CatchUnwind<F> {
     }
 }
 
+/// Answers packets one after the other with the same memory and no socket, as a worker does: for benches,
+/// fuzzing and the test that nothing is allocated.
+#[derive(Default)]
+pub struct Exchange {
+    walk: Walk,
+}
+
+/// What came of a packet given to an [`Exchange`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replied {
+    /// The reply is in the buffer.
+    Yes,
+    /// The client gets nothing.
+    No,
+    /// A plugin wants to wait or to stream, which takes a server.
+    Later,
+}
+
+impl Exchange {
+    pub fn new() -> Exchange {
+        Exchange::default()
+    }
+
+    pub fn answer(
+        &mut self,
+        service: &Arc<Service>,
+        client: Client,
+        packet: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Replied {
+        match handle(service, &mut self.walk, client, packet, out) {
+            Handled::Reply => Replied::Yes,
+            Handled::Nothing => Replied::No,
+            Handled::Waiting(..) | Handled::Streaming(..) => Replied::Later,
+        }
+    }
+}
+
 /// What one question came to, with the reasons.
 pub struct Answered {
     pub query: Query,

@@ -31,7 +31,7 @@ mod walk;
 pub use block::{Block, BlockSettings};
 pub use client::{Client, Transport};
 pub use config::{Address, Config, Input};
-pub use exchange::{Answered, PANICS};
+pub use exchange::{Answered, Exchange, PANICS, Replied};
 pub use instance::Server;
 pub use permit::REFUSED_TO_WAIT;
 pub use plugin::{BlockFilter, Hooks, Messages, Metadata, Plugin, Ready, Resume, Step, Task, Turn, task};
