@@ -1,0 +1,78 @@
+//! The answer path allocates nothing: not for an answer, not for a denial, not for a log line.
+
+use std::net::SocketAddr;
+
+use server::{Client, Exchange, Input, Replied, Transport, config};
+use testkit::alloc::{Counting, assert_no_alloc};
+use wire::{Edns, NameBuf, Query, Rtype};
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+const COREFILE: &str = ".:53 {
+    errors
+    log
+    loadbalance
+    bufsize 1232
+    any
+    local
+    header {
+        response set ra
+    }
+    minimal
+    hosts {
+        10.0.0.1 web.shop.example api.shop.example
+        10.0.0.2 web.shop.example
+        10.0.0.3 web.shop.example
+        2001:db8::1 web.shop.example
+        fallthrough other.example
+    }
+    whoami
+}
+";
+
+#[test]
+fn answers_allocate_nothing() {
+    server::log::set_output(Box::new(std::io::sink()));
+    let input = Input { name: "Corefile".into(), contents: COREFILE.into(), dns_port: "53".into() };
+    let config = config::build(&input, plugins::PLUGINS, &corefile::Disk)
+        .unwrap_or_else(|errors| panic!("{}", errors[0]));
+    let (_, service) = config.services().next().expect("one service");
+    let client = Client {
+        remote: SocketAddr::from(([127, 0, 0, 1], 40000)),
+        local: SocketAddr::from(([127, 0, 0, 1], 53)),
+        transport: Transport::Udp,
+    };
+    let questions = [
+        ("web.shop.example.", Rtype::A),
+        ("WEB.Shop.example.", Rtype::A),
+        ("web.shop.example.", Rtype::AAAA),
+        ("web.shop.example.", Rtype::MX),
+        ("1.0.0.10.in-addr.arpa.", Rtype::PTR),
+        ("localhost.", Rtype::A),
+        ("nothing.shop.example.", Rtype::A),
+        ("web.other.example.", Rtype::A),
+        ("web.shop.example.", Rtype::ANY),
+    ];
+    let packets: Vec<Vec<u8>> = questions
+        .iter()
+        .flat_map(|(name, qtype)| {
+            let name = NameBuf::parse(name).expect("a name");
+            let plain = Query::ask(name.as_name(), *qtype);
+            let mut edns = plain.clone();
+            edns.edns = Some(Edns { udp_size: 4096, version: 0, extended_rcode: 0, flags: Edns::DO });
+            [plain.to_packet(), edns.to_packet()]
+        })
+        .collect();
+    let mut exchange = Exchange::new();
+    let mut out = Vec::with_capacity(4096);
+    let mut round = || {
+        for packet in &packets {
+            assert_eq!(exchange.answer(service, client, packet, &mut out), Replied::Yes);
+        }
+    };
+    // The first rounds fill buffers, thread-local state and the log's ring.
+    (0..3).for_each(|_| round());
+    assert_no_alloc(|| (0..100).for_each(|_| round()));
+    server::log::flush();
+}
