@@ -23,6 +23,8 @@ pub struct Load {
     /// Sockets asked from.
     pub clients: u32,
     pub threads: u32,
+    /// The processor dnsperf is kept to, when it must not share the server's.
+    pub cpu: Option<usize>,
     /// Further arguments, such as `-e` for EDNS or `-q N` for how many may be under way.
     pub args: Vec<String>,
 }
@@ -58,6 +60,7 @@ impl Load {
             transport: Transport::Udp,
             clients: 1,
             threads: 1,
+            cpu: None,
             args: Vec::new(),
         }
     }
@@ -70,7 +73,14 @@ impl Load {
         let mut queries = tempfile::NamedTempFile::new()?;
         queries.write_all(self.queries.as_bytes())?;
         queries.flush()?;
-        let mut command = Command::new("dnsperf");
+        let mut command = match self.cpu {
+            Some(cpu) => {
+                let mut command = Command::new("taskset");
+                command.args(["-c", &cpu.to_string(), "dnsperf"]);
+                command
+            }
+            None => Command::new("dnsperf"),
+        };
         command.arg("-d").arg(queries.path());
         command.args(["-s", &self.server.ip().to_string(), "-p", &self.server.port().to_string()]);
         command.args(["-l", &self.duration.as_secs().max(1).to_string()]);

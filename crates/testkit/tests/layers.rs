@@ -12,16 +12,21 @@ const FOR_TESTS: [&str; 3] = ["testkit", "fuzz", "bench"];
 #[test]
 fn crates_use_only_what_the_table_allows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let architecture = std::fs::read_to_string(root.join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
+    let architecture =
+        std::fs::read_to_string(root.join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
     let allowed = table(&architecture);
     let used = dependencies(&root);
     for (name, uses) in &used {
         if FOR_TESTS.contains(&name.as_str()) {
             continue;
         }
-        let allowed = allowed.get(name).unwrap_or_else(|| panic!("crate {name} is not in ARCHITECTURE.md's table"));
+        let allowed =
+            allowed.get(name).unwrap_or_else(|| panic!("crate {name} is not in ARCHITECTURE.md's table"));
         for dependency in uses {
-            assert!(allowed.contains(dependency), "crate {name} may not use {dependency}, says ARCHITECTURE.md");
+            assert!(
+                allowed.contains(dependency),
+                "crate {name} may not use {dependency}, says ARCHITECTURE.md"
+            );
         }
     }
     for name in allowed.keys() {
@@ -32,7 +37,8 @@ fn crates_use_only_what_the_table_allows() {
 #[test]
 fn the_table_only_points_down() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let architecture = std::fs::read_to_string(root.join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
+    let architecture =
+        std::fs::read_to_string(root.join("ARCHITECTURE.md")).expect("ARCHITECTURE.md is there");
     let order: Vec<String> = rows(&architecture).map(|(name, _)| name).collect();
     for (name, uses) in table(&architecture) {
         let place = order.iter().position(|other| *other == name);
@@ -49,7 +55,8 @@ fn rows(architecture: &str) -> impl Iterator<Item = (String, BTreeSet<String>)> 
     table.take_while(|line| line.starts_with('|')).map(|line| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         let name = cells[1].trim_matches('`').to_owned();
-        let uses = cells[3].split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect();
+        let uses =
+            cells[3].split(',').map(|word| word.trim().to_owned()).filter(|word| !word.is_empty()).collect();
         (name, uses)
     })
 }
@@ -80,5 +87,8 @@ fn dependencies(root: &Path) -> BTreeMap<String, BTreeSet<String>> {
             .map(str::to_owned)
             .collect::<BTreeSet<String>>()
     };
-    packages.iter().map(|package| (package["name"].as_str().expect("a name").to_owned(), uses(package))).collect()
+    packages
+        .iter()
+        .map(|package| (package["name"].as_str().expect("a name").to_owned(), uses(package)))
+        .collect()
 }

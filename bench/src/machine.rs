@@ -1,0 +1,66 @@
+//! The facts a reader needs to judge the numbers.
+
+use std::path::Path;
+use std::process::Command;
+
+use testkit::error::{Error, Result};
+use testkit::peers::Peer;
+
+use crate::contender::Kind;
+use crate::measure::CLIENT_CPU;
+
+pub struct Machine {
+    /// As YYYY-MM-DD, in UTC.
+    pub date: String,
+    /// What and its value, in the order they are shown.
+    pub facts: Vec<(&'static str, String)>,
+}
+
+impl Machine {
+    pub fn look() -> Self {
+        let date = first_line(Command::new("date").args(["-u", "+%F"]));
+        let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        let version = |kind: Kind, argument: &str| match kind.binary() {
+            Ok(path) => first_line(Command::new(path).arg(argument)),
+            Err(error) => error.to_string(),
+        };
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let facts = vec![
+            ("date", first_line(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]))),
+            (
+                "commit",
+                first_line(Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(root)),
+            ),
+            ("cpu", cpu.map_or("unknown", |(_, model)| model).to_owned()),
+            ("cores", std::thread::available_parallelism().map_or(0, usize::from).to_string()),
+            ("kernel", first_line(Command::new("uname").arg("-sr"))),
+            ("rhumb", version(Kind::Rhumb, "-version")),
+            ("coredns", format!("{} ({})", version(Kind::CoreDns, "-version"), Peer::CoreDns.version())),
+            ("dnsperf", dnsperf_version()),
+        ];
+        Self { date, facts }
+    }
+}
+
+/// Server and dnsperf on one processor would measure their fight over it.
+pub fn needs_two_processors() -> Result<()> {
+    match std::thread::available_parallelism() {
+        Ok(n) if n.get() > CLIENT_CPU => Ok(()),
+        _ => Err(Error::new("two processors are needed, one for the server and one for dnsperf")),
+    }
+}
+
+fn first_line(command: &mut Command) -> String {
+    let output = command.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let line = output.unwrap_or_default().lines().next().unwrap_or_default().trim().to_owned();
+    if line.is_empty() { "unknown".to_owned() } else { line }
+}
+
+/// It tells its version with the help, on one stream or the other.
+fn dnsperf_version() -> String {
+    let Ok(output) = Command::new("dnsperf").arg("-h").output() else { return "missing".to_owned() };
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    text.lines().find_map(|line| line.strip_prefix("Version ")).unwrap_or("unknown").to_owned()
+}

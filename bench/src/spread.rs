@@ -1,0 +1,39 @@
+//! The middle of some numbers, and how far they lie apart.
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of nothing it is all zeros.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let mut values: Vec<f64> = values.into_iter().collect();
+        values.sort_by(f64::total_cmp);
+        let (Some(&min), Some(&max)) = (values.first(), values.last()) else {
+            return Self { median: 0.0, min: 0.0, max: 0.0 };
+        };
+        let middle = values.len() / 2;
+        let median =
+            if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
+        Self { median, min, max }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn medians() {
+        let spread = |values: &[f64]| {
+            let s = Spread::of(values.iter().copied());
+            (s.median, s.min, s.max)
+        };
+        assert_eq!(spread(&[]), (0.0, 0.0, 0.0));
+        assert_eq!(spread(&[3.0, 1.0, 2.0]), (2.0, 1.0, 3.0));
+        assert_eq!(spread(&[4.0, 1.0, 2.0, 3.0]), (2.5, 1.0, 4.0));
+    }
+}

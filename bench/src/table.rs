@@ -1,0 +1,114 @@
+//! Results for people: aligned columns for the terminal, the same as Markdown for the file.
+
+use std::fmt::Write;
+
+use crate::results::{Outcome, Results};
+use crate::spread::Spread;
+
+const HEAD: [&str; 9] = [
+    "load",
+    "server",
+    "user us/query",
+    "system us/query",
+    "total us/query",
+    "queries/s",
+    "latency us",
+    "RSS MiB",
+    "lost",
+];
+const RATIO_HEAD: [&str; 6] = ["load", "rhumb to", "user", "system", "total", "queries/s"];
+
+type Cells = Vec<Vec<String>>;
+
+fn rows(outcome: &Outcome) -> Cells {
+    let micros = |s: Spread| format!("{:.2} ({:.2}-{:.2})", s.median, s.min, s.max);
+    let whole = |s: Spread| format!("{:.0} ({:.0}-{:.0})", s.median, s.min, s.max);
+    outcome
+        .rows
+        .iter()
+        .map(|row| {
+            vec![
+                row.load.to_string(),
+                row.server.name().to_owned(),
+                micros(row.user),
+                micros(row.system),
+                micros(row.total),
+                whole(row.queries_per_second),
+                whole(row.latency),
+                format!("{:.1}", row.rss.max / 1_048_576.0),
+                row.lost.to_string(),
+            ]
+        })
+        .collect()
+}
+
+fn ratio_rows(outcome: &Outcome) -> Cells {
+    let times = |x: f64| if x.is_finite() { format!("{x:.2}") } else { "-".to_owned() };
+    outcome
+        .ratios()
+        .iter()
+        .map(|ratio| {
+            vec![
+                ratio.load.to_string(),
+                ratio.other.name().to_owned(),
+                times(ratio.user),
+                times(ratio.system),
+                times(ratio.total),
+                times(ratio.queries_per_second),
+            ]
+        })
+        .collect()
+}
+
+/// For the terminal.
+pub fn text(outcome: &Outcome) -> String {
+    let mut text = format!("\n{}: {}; median (min-max)\n\n", outcome.workload, outcome.about);
+    aligned(&HEAD, &rows(outcome), &mut text);
+    let ratios = ratio_rows(outcome);
+    if !ratios.is_empty() {
+        text.push_str("\nRhumb's medians divided by the other's\n\n");
+        aligned(&RATIO_HEAD, &ratios, &mut text);
+    }
+    text
+}
+
+fn aligned(head: &[&str], rows: &Cells, text: &mut String) {
+    let head: Vec<String> = head.iter().map(|word| (*word).to_owned()).collect();
+    let lines: Vec<&Vec<String>> = std::iter::once(&head).chain(rows).collect();
+    let width =
+        |column: usize| lines.iter().filter_map(|line| line.get(column)).map(String::len).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    for line in lines {
+        let cells: Vec<String> =
+            line.iter().zip(&widths).map(|(cell, &width)| format!("{cell:<width$}")).collect();
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "  {}", cells.join("  ").trim_end());
+    }
+}
+
+/// For the file.
+pub fn markdown(results: &Results) -> String {
+    let mut text = String::from("# CPU per query\n\nHow this is measured and read: `bench/README.md`.\n\n");
+    let facts: Vec<Vec<String>> =
+        results.machine.facts.iter().map(|(what, value)| vec![(*what).to_owned(), value.clone()]).collect();
+    piped(&["what", "value"], &facts, &mut text);
+    let _ = writeln!(
+        text,
+        "\n{} rounds of {} s each. Cells are median (min-max).",
+        results.rounds, results.seconds
+    );
+    for outcome in &results.outcomes {
+        let _ = writeln!(text, "\n## {}\n\n{}.\n", outcome.workload, outcome.about);
+        piped(&HEAD, &rows(outcome), &mut text);
+        text.push_str("\nRhumb's medians divided by the other's:\n\n");
+        piped(&RATIO_HEAD, &ratio_rows(outcome), &mut text);
+    }
+    text
+}
+
+fn piped(head: &[&str], rows: &Cells, text: &mut String) {
+    let _ = writeln!(text, "| {} |\n|{}", head.join(" | "), "---|".repeat(head.len()));
+    for row in rows {
+        let _ = writeln!(text, "| {} |", row.join(" | "));
+    }
+}
