@@ -66,6 +66,7 @@ fn check(set: &Set) {
     let lanes = if set.in_order { 1 } else { 8 };
     let report = Comparison::new(("CoreDNS", coredns.addr()), ("Rhumb", rhumb.addr()))
         .lanes(lanes)
+        .timeout(if set.in_order { Duration::from_millis(120) } else { Duration::from_millis(700) })
         .accept(meant)
         .check(generator, QUERIES);
     println!(
@@ -109,6 +110,42 @@ const HOSTS: &[(&str, &str)] = &[(
     "10.0.0.1 a.example.org B.Example.org # comment\n10.0.0.2\ta.example.org\n2001:db8::1 a.example.org v6.example.org\n\
      10.0.0.3 *.wild.example.org\n::ffff:10.0.0.4 mapped.example.org\n10.0.0.300 bad.example.org\nfe80::1%eth0 zoned.example.org\n",
 )];
+
+/// Formats of one's own, compared as raw lines; port and duration are left out of the format.
+#[test]
+fn log_formats() {
+    if Peer::CoreDns.for_test().is_none() {
+        return;
+    }
+    let corefile = ".:{port} {\n bind 127.0.0.1 ::1\n metadata\n log . \"FORMAT {type} {class} {name} {proto} {size} {>do} {>bufsize} {rcode} {>rflags} {rsize} {>opcode} {>id} {local} {remote} {/log/class} {/log/type} {/no/label} {unknown} } {\"\n errors\n chaos\n hosts hosts\n}\n";
+    let start = |kind| {
+        let port = testkit::ports::free().expect("a free port");
+        DnsServer::start_with_files(kind, &corefile.replace("{port}", &port.to_string()), port, HOSTS)
+            .unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (coredns, rhumb) = (start(Kind::CoreDns), start(Kind::Rhumb));
+    for ip in ["127.0.0.1", "::1"] {
+        let at = |server: &DnsServer| {
+            std::net::SocketAddr::new(ip.parse().expect("an address"), server.addr().port())
+        };
+        let generator = Generator::from_env([Pool::new(1, NAMES.iter().copied())], Options::default());
+        Comparison::new(("CoreDNS", at(&coredns)), ("Rhumb", at(&rhumb))).check(generator, QUERIES / 2);
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    let lines = |server: &DnsServer| {
+        let mut lines: Vec<String> =
+            server.process().lines().iter().filter(|line| line.contains("FORMAT")).cloned().collect();
+        lines.sort();
+        lines
+    };
+    let (left, right) = (lines(&coredns), lines(&rhumb));
+    assert!(left.len() > QUERIES / 2);
+    let only = |these: &[String], those: &[String]| {
+        these.iter().filter(|line| !those.contains(line)).take(5).cloned().collect::<Vec<_>>()
+    };
+    assert_eq!((only(&left, &right), only(&right, &left)), (vec![], vec![]));
+    assert_eq!(left.len(), right.len());
+}
 
 #[test]
 fn hosts_from_a_file() {
@@ -217,6 +254,65 @@ fn log_classes_and_names() {
     check(&Set {
         corefile: ".:{port} {\n bind 127.0.0.1\n log example.org b.example.org {\n class success\n }\n log . {\n class denial error\n }\n errors\n local\n hosts hosts {\n fallthrough example.org\n }\n whoami\n}\n",
         files: HOSTS,
+        ..PLAIN
+    });
+}
+
+/// A hosts file whose answers exceed what UDP clients take: many addresses, many names, long names.
+fn crowded() -> String {
+    let mut text = String::new();
+    for i in 0..60 {
+        text += &format!("10.1.0.{i} many.example.org few{}.example.org\n", i % 20);
+        text += &format!("2001:db8::{i:x} many.example.org\n");
+        text += &format!("10.2.0.1 name-{i}.of.the.same.machine.example.org\n");
+        text += &format!("10.3.0.{i} {0}.{0}.{0}.example.org\n", "long".repeat(12));
+    }
+    text
+}
+
+#[test]
+fn truncation() {
+    let crowded: &'static str = crowded().leak();
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n log\n hosts hosts\n}\n",
+        files: vec![("hosts", crowded)].leak(),
+        names: vec![
+            "many.example.org",
+            "few1.example.org",
+            "1.0.2.10.in-addr.arpa",
+            format!("{0}.{0}.{0}.example.org", "long".repeat(12)).leak(),
+        ]
+        .leak(),
+        malformed: 0.0,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn a_header_that_changes_queries() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n log\n header {\n  query clear rd\n  response set aa ra rd\n }\n bufsize\n cancel 1s\n timeouts {\n read 2s\n }\n chaos \"two words\" a b c\n nsid\n minimal\n local\n whoami\n}\n",
+        ..PLAIN
+    });
+}
+
+#[test]
+fn classless_reverse_zones() {
+    check(&Set {
+        corefile: "10.0.0.0/27:{port} 2001:db8::/33:{port} {\n bind 127.0.0.1\n log\n hosts hosts\n}\n",
+        files: HOSTS,
+        names: &[
+            "1.0.0.10.in-addr.arpa",
+            "31.0.0.10.in-addr.arpa",
+            "32.0.0.10.in-addr.arpa",
+            "0.0.10.in-addr.arpa",
+            "a.31.0.0.10.in-addr.arpa",
+            "0.8.b.d.0.1.0.0.2.ip6.arpa",
+            "7.8.b.d.0.1.0.0.2.ip6.arpa",
+            "8.8.b.d.0.1.0.0.2.ip6.arpa",
+            "8.b.d.0.1.0.0.2.ip6.arpa",
+            "1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa",
+        ],
         ..PLAIN
     });
 }

@@ -1,0 +1,183 @@
+//! The process from outside: addresses, reloads, HTTP, signals, exit codes.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream, UdpSocket};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use testkit::{DnsServer, Kind};
+use wire::{NameBuf, Query, Rcode, Reply, Rtype};
+
+fn start(corefile: &str) -> DnsServer {
+    DnsServer::start_anywhere(Kind::Rhumb, corefile).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Asks over UDP from a connected socket, which takes replies only from the address it asked.
+fn ask(server: SocketAddr, name: &str) -> Option<(Rcode, usize)> {
+    let local = if server.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" };
+    let socket = UdpSocket::bind(local).expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_secs(2))).expect("a time-out");
+    socket.connect(server).expect("connected");
+    let name = NameBuf::parse(name).expect("a name");
+    socket.send(&Query::ask(name.as_name(), Rtype::A).to_packet()).ok()?;
+    let mut buffer = [0; 4096];
+    let len = socket.recv(&mut buffer).ok()?;
+    let mut reply = Reply::new();
+    reply.decode(&buffer[..len]).expect("a reply");
+    Some((reply.rcode, reply.records().len()))
+}
+
+fn get(addr: SocketAddr, path: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(addr).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    Some(answer)
+}
+
+fn until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(10);
+    while !condition() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_wildcard_socket_replies_from_the_address_that_was_asked() {
+    let server = start(".:{port} {\n whoami\n}\n");
+    let port = server.addr().port();
+    for address in ["127.0.0.1", "127.0.0.2", "127.1.2.3", "::1"] {
+        let address = SocketAddr::new(address.parse().expect("an address"), port);
+        assert_eq!(ask(address, "x.example."), Some((Rcode::NOERROR, 2)), "{address}");
+    }
+}
+
+#[test]
+fn addresses_come_and_go_with_the_corefile() {
+    let server = start(".:{port} {\n bind 127.0.0.1\n whoami\n}\n");
+    let port = server.addr().port();
+    let at = |ip: &str| SocketAddr::new(ip.parse().expect("an address"), port);
+    let corefile = server.folder().join("Corefile");
+    assert_eq!(ask(at("127.0.0.2"), "x."), None);
+    std::fs::write(&corefile, format!(".:{port} {{\n bind 127.0.0.1 127.0.0.2\n whoami\n}}\n"))
+        .expect("written");
+    server.process().signal(Signal::USR1).expect("signalled");
+    server.process().wait_for_line("Reloading complete", Duration::from_secs(5)).expect("reloaded");
+    assert!(ask(at("127.0.0.2"), "x.").is_some() && ask(at("127.0.0.1"), "x.").is_some());
+    std::fs::write(&corefile, format!(".:{port} {{\n bind 127.0.0.2\n whoami\n}}\n")).expect("written");
+    server.process().signal(Signal::HUP).expect("signalled");
+    until("127.0.0.1 is closed", || ask(at("127.0.0.1"), "x.").is_none());
+    assert!(ask(at("127.0.0.2"), "x.").is_some());
+}
+
+#[test]
+fn a_bad_corefile_changes_nothing_however_it_is_bad() {
+    let http = testkit::ports::free().expect("a port");
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let taken_port = taken.local_addr().expect("bound").port();
+    let good = format!(
+        ".:{{port}} {{\n bind 127.0.0.1\n reload 2s 0s\n health 127.0.0.1:{http}\n hosts {{\n 10.0.0.1 a.example.\n }}\n}}\n"
+    );
+    let server = start(&good);
+    let port = server.addr().port();
+    let health = SocketAddr::from(([127, 0, 0, 1], http));
+    let corefile = server.folder().join("Corefile");
+    let failures = |count: usize| move |output: &str| output.matches("[ERROR] SIGUSR1").count() == count;
+    for (number, bad) in [
+        "syntax {".to_owned(),
+        format!(".:{port} {{\n nosuch\n}}\n"),
+        format!(".:{port} {{\n hosts {{\n ttl x\n }}\n}}\n"),
+        format!(".:{port} {{\n whoami\n}}\n.:{port} {{\n whoami\n}}\n"),
+        format!(
+            ".:{port} {{\n bind 127.0.0.1\n whoami\n}}\n.:{taken_port} {{\n bind 127.0.0.1\n whoami\n}}\n"
+        ),
+        format!(".:{port} {{\n bind 127.0.0.1\n health 203.0.113.7:{http}\n whoami\n}}\n"),
+    ]
+    .iter()
+    .enumerate()
+    {
+        std::fs::write(&corefile, bad).expect("written");
+        server.process().signal(Signal::USR1).expect("signalled");
+        until(bad, || failures(number + 1)(&server.output()));
+        assert_eq!(ask(server.addr(), "a.example."), Some((Rcode::NOERROR, 1)), "{bad}");
+        assert!(get(health, "/health").is_some_and(|answer| answer.ends_with("OK")), "{bad}");
+    }
+    // A vanished Corefile changes nothing either; when it is good again, it is taken.
+    std::fs::remove_file(&corefile).expect("removed");
+    server.process().signal(Signal::USR1).expect("signalled");
+    until("no file", || failures(7)(&server.output()));
+    let better = good.replace("{port}", &port.to_string()).replace("a.example.", "b.example.");
+    std::fs::write(&corefile, better).expect("written");
+    // The reload plugin finds it by itself.
+    until("b.example is served", || ask(server.addr(), "b.example.") == Some((Rcode::NOERROR, 1)));
+    assert!(get(health, "/health").is_some());
+}
+
+#[test]
+fn readiness_and_lameduck() {
+    let (health, ready) = (testkit::ports::free().expect("a port"), testkit::ports::free().expect("a port"));
+    let server = start(&format!(
+        ".:{{port}} {{\n bind 127.0.0.1\n health 127.0.0.1:{health} {{\n lameduck 1s\n }}\n ready 127.0.0.1:{ready}\n whoami\n}}\n"
+    ));
+    let (health, ready) =
+        (SocketAddr::from(([127, 0, 0, 1], health)), SocketAddr::from(([127, 0, 0, 1], ready)));
+    assert!(
+        get(ready, "/ready")
+            .is_some_and(|answer| answer.starts_with("HTTP/1.1 200") && answer.ends_with("OK"))
+    );
+    assert!(get(ready, "/other").is_some_and(|answer| answer.starts_with("HTTP/1.1 404")));
+    let start = Instant::now();
+    server.process().signal(Signal::TERM).expect("signalled");
+    until("not ready any more", || {
+        get(ready, "/ready").is_some_and(|answer| answer.starts_with("HTTP/1.1 503"))
+    });
+    // Everything else goes on until the lameduck time is over.
+    assert!(get(health, "/health").is_some_and(|answer| answer.ends_with("OK")));
+    assert_eq!(ask(server.addr(), "x."), Some((Rcode::NOERROR, 2)));
+    let status = server.process().wait(Duration::from_secs(5)).expect("it ends");
+    assert!(status.success() && start.elapsed() >= Duration::from_secs(1), "{status}");
+}
+
+#[test]
+fn interrupts_end_at_once_the_second_time() {
+    let server = start(".:{port} {\n bind 127.0.0.1\n health 127.0.0.1:0 {\n lameduck 60s\n }\n whoami\n}\n");
+    server.process().signal(Signal::INT).expect("signalled");
+    server.process().wait_for_line("lameduck", Duration::from_secs(5)).expect("lameduck");
+    server.process().signal(Signal::INT).expect("signalled");
+    let status = server.process().wait(Duration::from_secs(5)).expect("it ends");
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn tcp_time_outs_and_limits_hold() {
+    let server = start(
+        ".:{port} {\n bind 127.0.0.1\n timeouts {\n read 1s\n idle 1s\n maxtcpqueries 2\n }\n whoami\n}\n",
+    );
+    let name = NameBuf::parse("x.example.").expect("a name");
+    let packet = Query::ask(name.as_name(), Rtype::A).to_packet();
+    let frame = [&(packet.len() as u16).to_be_bytes()[..], &packet].concat();
+    // Two queries are answered, then the connection ends.
+    let mut stream = TcpStream::connect(server.addr()).expect("connected");
+    stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
+    stream.write_all(&[&frame[..], &frame, &frame].concat()).expect("sent");
+    let mut all = Vec::new();
+    let _ = stream.read_to_end(&mut all);
+    let reply_len = usize::from(u16::from_be_bytes([all[0], all[1]])) + 2;
+    assert_eq!(all.len(), 2 * reply_len);
+    // Who says nothing, or half a query, is shown the door.
+    for silence in [&[][..], &frame[..5]] {
+        let mut stream = TcpStream::connect(server.addr()).expect("connected");
+        stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
+        stream.write_all(silence).expect("sent");
+        let start = Instant::now();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        let waited = start.elapsed();
+        assert!(
+            rest.is_empty() && (Duration::from_millis(800)..Duration::from_secs(3)).contains(&waited),
+            "{waited:?}"
+        );
+    }
+}
