@@ -138,7 +138,7 @@ pub fn zones_from_args_or_block<S: AsRef<str>>(args: &[S], block: &[ZoneKey]) ->
 fn split_host_port(text: &str) -> Result<(Vec<String>, Option<String>), String> {
     let colon = text.rfind(':');
     if text.is_empty() || colon == Some(text.len() - 1) {
-        return Err(format!("expecting data after last colon: {}", go_quoted(text)));
+        return Err(format!("expecting data after last colon: {}", golang::quoted(text)));
     }
     let port = colon.and_then(|at| whole_number(&text[at + 1..]));
     let host = if port.is_some() { &text[..colon.unwrap_or_default()] } else { text };
@@ -160,30 +160,6 @@ fn split_host_port(text: &str) -> Result<(Vec<String>, Option<String>), String> 
 /// A number as Go's `Atoi` takes it, sign and leading zeros included, written plainly.
 fn whole_number(text: &str) -> Option<String> {
     text.parse::<i64>().ok().map(|number| number.to_string())
-}
-
-/// A string in quotes as Go's `%q` writes it.
-fn go_quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            c if c.is_ascii_control() => out.push_str(&format!("\\x{:02x}", u32::from(c))),
-            c if c != ' ' && (c.is_control() || c.is_whitespace()) => {
-                out.push_str(&format!("\\u{:04x}", u32::from(c)));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]

@@ -46,13 +46,15 @@ impl Source for Disk {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        let opening = |error: io::Error| ReadError::Open(format!("open {path}: {}", go_words(&error)));
+        let opening =
+            |error: io::Error| ReadError::Open(format!("open {path}: {}", golang::system_error(&error)));
         let mut file = fs::File::open(path).map_err(opening)?;
         if file.metadata().is_ok_and(|data| data.is_dir()) {
             return Err(ReadError::Directory);
         }
         let mut bytes = Vec::new();
-        let reading = |error: io::Error| ReadError::Read(format!("read {path}: {}", go_words(&error)));
+        let reading =
+            |error: io::Error| ReadError::Read(format!("read {path}: {}", golang::system_error(&error)));
         file.read_to_end(&mut bytes).map_err(reading)?;
         Ok(bytes)
     }
@@ -60,14 +62,6 @@ impl Source for Disk {
     fn variable(&self, name: &str) -> String {
         std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
     }
-}
-
-/// Go has the system's error texts in lower case and without the number.
-fn go_words(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut letters = text.chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Files and variables in memory, for tests and fuzzing. Directories exist by having files in them; the current

@@ -12,6 +12,7 @@ mod erratic;
 mod errors;
 mod header;
 mod health;
+mod hostname;
 mod hosts;
 mod loadbalance;
 mod local;

@@ -57,11 +57,6 @@ impl Config {
         }
     }
 
-    /// Whether some block asks for debug messages.
-    pub fn debug(&self) -> bool {
-        self.blocks.iter().any(|block| block.settings.debug)
-    }
-
     /// What is served where.
     pub fn services(&self) -> impl Iterator<Item = (&Address, &Arc<Service>)> {
         self.services.iter().map(|(address, service)| (address, service))

@@ -10,7 +10,7 @@ use wire::{Arrival, Query, Rcode};
 use crate::explain::Note;
 use crate::service::{Served, reject};
 use crate::walk::{Driven, Pending, Walk, finish};
-use crate::{Block, Client, Messages, Outcome, Service, log};
+use crate::{Block, Client, Messages, Outcome, Service, crash, log};
 
 /// Panics that cost a query; each is one SERVFAIL.
 pub static PANICS: Counter = Counter::new();
@@ -105,7 +105,12 @@ fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Box
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned());
-    log::error(None, format_args!("Recovered from panic in server: {:?} {message}", service.label));
+    let trace = if service.stacktrace { crash::take_trace() } else { None };
+    let (gap, trace) = trace.as_deref().map_or(("", ""), |trace| ("\n", trace));
+    log::error(
+        None,
+        format_args!("Recovered from panic in server: {:?} {message}{gap}{trace}", service.label),
+    );
     if service.debug {
         // With `debug` a panic is to be looked at, not survived.
         log::flush();

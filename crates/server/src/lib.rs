@@ -11,6 +11,7 @@
 pub mod block;
 mod client;
 pub mod config;
+mod crash;
 mod endpoint;
 pub mod exchange;
 pub mod explain;

@@ -17,7 +17,7 @@ use metrics::Counter;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::{self, Config, Input};
-use crate::{CorefilePoll, PANICS, PluginSpec, Server, log, permit, runtime};
+use crate::{CorefilePoll, PANICS, PluginSpec, Server, crash, log, permit, runtime};
 
 /// Reloads that failed and left the old configuration serving.
 pub static RELOAD_FAILED: Counter = Counter::new();
@@ -63,11 +63,11 @@ impl std::fmt::Display for Refusal {
 pub fn run(options: &RunOptions) -> Result<ExitCode, Refusal> {
     net::raise_file_limit().map_err(Refusal::Unbound)?;
     register_metrics();
-    quiet_panics();
+    crash::install_hook();
     let input = (options.input)().map_err(Refusal::Unreadable)?;
     let config = config::build(&input, options.plugins, &corefile::Disk).map_err(Refusal::Wrong)?;
     warn(&config);
-    log::set_debug(config.debug());
+    follow(&config);
     let signals = runtime::handle().block_on(async { Signals::listen() }).map_err(Refusal::Unbound)?;
     let server = Server::start(config).map_err(Refusal::Unbound)?;
     if let Some(path) = &options.pidfile {
@@ -105,17 +105,6 @@ fn register_metrics() {
     );
 }
 
-/// A panic in a plugin is logged by whoever catches it; the default hook would print it a second time.
-fn quiet_panics() {
-    let default = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |info| {
-        let ours = std::thread::current().name().is_some_and(|name| name.starts_with("rhumb-"));
-        if !ours {
-            default(info);
-        }
-    }));
-}
-
 fn banner(server: &Server, version: &str) {
     let mut text = server.config().banner.join("\n");
     text.push('\n');
@@ -129,6 +118,12 @@ fn banner(server: &Server, version: &str) {
             let _ = stdout.flush();
         }
     }
+}
+
+/// What a configuration wants of the whole process.
+fn follow(config: &Config) {
+    log::set_debug(config.blocks().iter().any(|block| block.settings.debug));
+    crash::keep_traces(config.blocks().iter().any(|block| block.settings.stacktrace));
 }
 
 fn warn(config: &Config) {
@@ -232,10 +227,9 @@ impl Life<'_> {
     fn reload(&mut self, config: Config) -> Result<(), Refusal> {
         log::info(None, format_args!("Reloading"));
         warn(&config);
-        let debug = config.debug();
         self.tried = config.digest.clone();
         self.server.reload(config).map_err(Refusal::Unbound)?;
-        log::set_debug(debug);
+        follow(self.server.config());
         log::info(None, format_args!("Reloading complete"));
         Ok(())
     }

@@ -20,6 +20,8 @@ pub struct Service {
     any_class: bool,
     /// A panic ends the process instead of the query.
     pub(crate) debug: bool,
+    /// The log of a panic shows where it happened.
+    pub(crate) stacktrace: bool,
     pub(crate) timeouts: Timeouts,
 }
 
@@ -44,10 +46,10 @@ impl Default for Timeouts {
     }
 }
 
-/// Zones to blocks. Most servers have one zone or a few; then a list is quicker than hashing every suffix.
+/// Zones to blocks. The root stands apart: it is the last resort, and the only zone of many servers.
 struct Zones {
     by_name: HashMap<Vec<u8>, Vec<Arc<Block>>>,
-    only_root: bool,
+    root: Vec<Arc<Block>>,
 }
 
 impl Service {
@@ -55,7 +57,7 @@ impl Service {
     pub fn new(label: String, blocks: Vec<(NameBuf, Arc<Block>)>) -> Service {
         let mut timeouts = Timeouts::default();
         let mut by_name: HashMap<Vec<u8>, Vec<Arc<Block>>> = HashMap::new();
-        let (mut any_class, mut debug) = (false, false);
+        let (mut any_class, mut debug, mut stacktrace) = (false, false, false);
         for (zone, block) in blocks {
             // Later blocks on the same address win, as they do in CoreDNS.
             let settings = &block.settings;
@@ -65,10 +67,11 @@ impl Service {
             timeouts.max_queries = settings.max_tcp_queries.unwrap_or(timeouts.max_queries);
             any_class |= block.chain().iter().any(|plugin| plugin.opens_classes());
             debug |= settings.debug;
+            stacktrace = settings.stacktrace;
             by_name.entry(zone.wire().to_ascii_lowercase()).or_default().push(block);
         }
-        let only_root = by_name.keys().all(|zone| zone == &[0]);
-        Service { label, zones: Zones { by_name, only_root }, any_class, debug, timeouts }
+        let root = by_name.remove(Name::ROOT.wire()).unwrap_or_default();
+        Service { label, zones: Zones { by_name, root }, any_class, debug, stacktrace, timeouts }
     }
 
     /// Takes a parsed query through its block. The walk says what came of it.
@@ -105,11 +108,8 @@ impl Service {
         let lower = question.lower();
         let wants_ds = walk.query.opcode == Opcode::QUERY && question.qtype == Rtype::DS;
         let mut found: Option<(usize, &'s Arc<Block>)> = None;
-        if !self.zones.only_root {
+        if !self.zones.by_name.is_empty() {
             for suffix in lower.suffixes() {
-                if suffix.is_root() && !lower.is_root() {
-                    break;
-                }
                 let Some(blocks) = self.zones.by_name.get(suffix.wire()) else { continue };
                 if let Some(block) = self.first_accepting(blocks, walk, true)? {
                     found = Some((lower.len() - suffix.len(), block));
@@ -120,8 +120,7 @@ impl Service {
             }
         }
         if found.is_none()
-            && let Some(blocks) = self.zones.by_name.get(Name::ROOT.wire())
-            && let Some(block) = self.first_accepting(blocks, walk, false)?
+            && let Some(block) = self.first_accepting(&self.zones.root, walk, lower.is_root())?
         {
             found = Some((lower.len() - 1, block));
         }
@@ -149,15 +148,8 @@ impl Service {
                 continue;
             }
             let metadata = |label: &str| {
-                let slots = MetadataSlots { own: None, before: &[], after: &[] };
-                let view = MetadataView {
-                    query: &walk.query,
-                    reply: &walk.reply,
-                    client: &walk.client,
-                    trail: &walk.trail,
-                    slots,
-                    slot_of: 0,
-                };
+                let nobody = MetadataSlots::default();
+                let view = MetadataView::new(&walk.query, &walk.reply, &walk.client, &walk.trail, nobody);
                 block.metadata(label, view)
             };
             if block.is_filtered() && !block.accepts(&walk.query, &walk.client, &metadata) {

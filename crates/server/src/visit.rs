@@ -135,18 +135,8 @@ impl Visit<'_> {
 
     /// A metadata value, if the block collects metadata for this name and somebody knows the label.
     pub fn metadata(&self, label: &str) -> Option<String> {
-        let view = MetadataView {
-            query: self.query,
-            reply: self.reply,
-            client: self.client,
-            trail: self.trail,
-            slots: MetadataSlots {
-                own: Some((self.place, self.slot)),
-                before: self.slots.before,
-                after: self.slots.after,
-            },
-            slot_of: 0,
-        };
+        let slots = MetadataSlots::around(self.place, self.slot, &self.slots);
+        let view = MetadataView::new(self.query, self.reply, self.client, self.trail, slots);
         self.block.metadata(label, view)
     }
 
@@ -174,19 +164,37 @@ pub struct MetadataView<'w> {
     pub query: &'w Query,
     pub reply: &'w Reply,
     pub client: &'w Client,
-    pub(crate) trail: &'w Trail,
-    pub(crate) slots: MetadataSlots<'w>,
+    trail: &'w Trail,
+    slots: MetadataSlots<'w>,
+    /// The place of the provider that is asked.
     pub(crate) slot_of: usize,
 }
 
-#[derive(Clone, Copy)]
+/// The memory of all plugins, as seen from one of them; nothing before a block is entered.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct MetadataSlots<'w> {
-    pub own: Option<(usize, &'w Slot)>,
-    pub before: &'w [Slot],
-    pub after: &'w [Slot],
+    own: Option<(usize, &'w Slot)>,
+    before: &'w [Slot],
+    after: &'w [Slot],
 }
 
-impl MetadataView<'_> {
+impl<'w> MetadataSlots<'w> {
+    fn around(place: usize, own: &'w Slot, others: &Slots<'w>) -> MetadataSlots<'w> {
+        MetadataSlots { own: Some((place, own)), before: others.before, after: others.after }
+    }
+}
+
+impl<'w> MetadataView<'w> {
+    pub(crate) fn new(
+        query: &'w Query,
+        reply: &'w Reply,
+        client: &'w Client,
+        trail: &'w Trail,
+        slots: MetadataSlots<'w>,
+    ) -> MetadataView<'w> {
+        MetadataView { query, reply, client, trail, slots, slot_of: 0 }
+    }
+
     pub fn outcome(&self) -> Outcome {
         self.trail.outcome
     }
@@ -220,18 +228,8 @@ impl Sent<'_> {
     }
 
     pub fn metadata(&self, label: &str) -> Option<String> {
-        let view = MetadataView {
-            query: self.query,
-            reply: self.reply,
-            client: self.client,
-            trail: self.trail,
-            slots: MetadataSlots {
-                own: Some((self.place, self.slot)),
-                before: self.slots.before,
-                after: self.slots.after,
-            },
-            slot_of: 0,
-        };
+        let slots = MetadataSlots::around(self.place, self.slot, &self.slots);
+        let view = MetadataView::new(self.query, self.reply, self.client, self.trail, slots);
         self.block.metadata(label, view)
     }
 }

@@ -109,6 +109,9 @@ impl<'a> Name<'a> {
 
     /// The octets left of `zone`, or None if this name is not at or under it. Case does not matter.
     pub fn offset_of(self, zone: Name<'_>) -> Option<usize> {
+        if zone.is_root() {
+            return Some(self.0.len() - 1);
+        }
         let mut at = 0;
         while self.0.len() - at > zone.0.len() {
             at += usize::from(self.0[at]) + 1;
@@ -313,10 +316,9 @@ impl NameBuf {
     pub fn set_lower(&mut self, name: &NameBuf) {
         self.len = name.len;
         let len = usize::from(name.len);
+        self.bytes[..len].copy_from_slice(&name.bytes[..len]);
         // Length octets are below 64 and so never look like upper-case letters.
-        for (to, from) in self.bytes[..len].iter_mut().zip(&name.bytes[..len]) {
-            *to = from.to_ascii_lowercase();
-        }
+        self.bytes[..len].make_ascii_lowercase();
     }
 
     pub fn make_lower(&mut self) {

@@ -25,7 +25,7 @@ impl Plugin for Cancel {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         visit.limit_time(self.limit);
-        visit.note(|_| format!("no waiting beyond {}", crate::parse::go_duration(self.limit)));
+        visit.note(|_| format!("no waiting beyond {}", golang::GoDuration::from(self.limit)));
         Step::Next
     }
 }

@@ -6,7 +6,7 @@ use corefile::Diagnostic;
 use server::Setup;
 
 use super::Chaos;
-use crate::nsid::hostname;
+use crate::hostname::hostname;
 
 const VERSION: &str = concat!("Rhumb-", env!("CARGO_PKG_VERSION"));
 const AUTHORS: &str = "The Rhumb authors";

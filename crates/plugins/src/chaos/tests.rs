@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use crate::harness::{answer, check, configure, refused, service};
-use crate::nsid::hostname;
+use crate::hostname::hostname;
 
 const BLOCK: &str = ". {\nchaos v1 ann bob ann\n}";
 

@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use corefile::{Diagnostic, Dispenser};
+use golang::GoDuration;
 use server::Setup;
 
 use super::{Erratic, Options};
-use crate::parse::{duration, is_negative_duration};
 
 const DEFAULT: u64 = 2;
 const DEFAULT_DELAY: Duration = Duration::from_millis(100);
@@ -82,34 +82,6 @@ fn amount(c: &Dispenser<'_>, text: &str) -> Result<u64, Diagnostic> {
 
 /// A duration; below zero it is taken, and is no delay.
 fn length(c: &Dispenser<'_>, text: &str) -> Result<Duration, Diagnostic> {
-    match duration(text) {
-        Some(duration) => Ok(duration),
-        None if is_negative_duration(text) => Ok(Duration::ZERO),
-        None => Err(c.bare_err(duration_error(text))),
-    }
-}
-
-/// What Go's `ParseDuration` says about a text it does not take.
-fn duration_error(text: &str) -> String {
-    let invalid = format!("time: invalid duration {text:?}");
-    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
-    while rest.starts_with(|c: char| c == '.' || c.is_ascii_digit()) {
-        let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-        let number = &rest[..rest.len() - after.len()];
-        let (dot, after) = match after.strip_prefix('.') {
-            Some(after) => (true, after.trim_start_matches(|c: char| c.is_ascii_digit())),
-            None => (false, after),
-        };
-        if number.parse::<i64>().is_err() && !number.is_empty() || dot && rest.len() - after.len() == 1 {
-            return invalid;
-        }
-        let unit_len = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
-        let (unit, after) = after.split_at(unit_len);
-        match unit {
-            "" => return format!("time: missing unit in duration {text:?}"),
-            "ns" | "us" | "µs" | "μs" | "ms" | "s" | "m" | "h" => rest = after,
-            _ => return format!("time: unknown unit {unit:?} in duration {text:?}"),
-        }
-    }
-    invalid
+    let given = GoDuration::parse(text).map_err(|error| c.bare_err(error))?;
+    Ok(given.not_negative().unwrap_or_default())
 }

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use super::LOG;
-use super::pattern::Pattern;
-use crate::timeouts::duration::GoDuration;
+
+use golang::{GoDuration, Regexp};
 
 /// One `consolidate` line.
 pub(crate) struct Consolidate {
     pub period: GoDuration,
-    pub pattern: Pattern,
+    pub pattern: Regexp,
     pub level: Level,
     /// The error that opens a window is also logged as it is.
     pub show_first: bool,
@@ -65,7 +65,7 @@ impl Level {
 }
 
 impl Consolidate {
-    pub fn new(period: GoDuration, pattern: Pattern, level: Level, show_first: bool) -> Consolidate {
+    pub fn new(period: GoDuration, pattern: Regexp, level: Level, show_first: bool) -> Consolidate {
         let summary = Summary { pattern: pattern.source().to_owned(), period, level, show_first };
         let counter = Counter { errors: AtomicU32::new(0), stopped: AtomicBool::new(false), summary };
         Consolidate { period, pattern, level, show_first, counter: Arc::new(counter) }

@@ -1,7 +1,6 @@
 //! `errors`: logs why queries failed, each one or so many at a time.
 
 mod consolidate;
-mod pattern;
 mod setup;
 #[cfg(test)]
 mod tests;

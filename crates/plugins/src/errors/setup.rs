@@ -8,12 +8,11 @@
 use std::sync::Arc;
 
 use corefile::{Diagnostic, Dispenser};
+use golang::{GoDuration, Regexp};
 use server::Setup;
 
 use super::Errors;
 use super::consolidate::{Consolidate, Level};
-use super::pattern::Pattern;
-use crate::timeouts::duration;
 
 /// Octets of a regular expression.
 const MAX_REGEXP: usize = 10_000;
@@ -50,11 +49,11 @@ fn parse_consolidate(c: &mut Dispenser<'_>) -> Result<Consolidate, Diagnostic> {
     }) else {
         return Err(c.arg_err());
     };
-    let period = duration::parse(period).map_err(|error| c.err(error))?;
+    let period = GoDuration::parse(period).map_err(|error| c.err(error))?;
     if regexp.len() > MAX_REGEXP {
         return Err(c.err(format_args!("regex pattern too long: {} > {MAX_REGEXP}", regexp.len())));
     }
-    let pattern = Pattern::compile(regexp).map_err(|error| c.err(error))?;
+    let pattern = Regexp::compile(regexp).map_err(|error| c.err(error))?;
     let (level, show_first) = parse_options(c, options)?;
     Ok(Consolidate::new(period, pattern, level, show_first))
 }

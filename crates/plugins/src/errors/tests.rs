@@ -1,10 +1,9 @@
 use std::time::{Duration, Instant};
 
 use super::consolidate::{Consolidate, Level};
-use super::pattern::Pattern;
 use crate::harness::{answer, check, configure, refused, service};
 use crate::log::capture::Capture;
-use crate::timeouts::duration;
+use golang::Regexp;
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {
@@ -124,8 +123,8 @@ fn consolidates() {
 #[test]
 fn the_window_ends_by_itself() {
     let log = Capture::take();
-    let period = duration::parse("1ms").unwrap();
-    let consolidate = Consolidate::new(period, Pattern::compile("window").unwrap(), Level::Warning, false);
+    let period = golang::GoDuration::parse("1ms").unwrap();
+    let consolidate = Consolidate::new(period, Regexp::compile("window").unwrap(), Level::Warning, false);
     assert!(consolidate.count());
     let deadline = Instant::now() + Duration::from_secs(10);
     let mut lines = log.lines("window");
@@ -136,72 +135,4 @@ fn the_window_ends_by_itself() {
     assert_eq!(lines, ["[WARNING] plugin/errors: 1 errors like 'window' occurred in last 1ms"]);
     consolidate.stop();
     assert!(!consolidate.count(), "after the stop errors are logged again");
-}
-
-/// What matches and what does not was found out with Go 1.26.
-#[test]
-fn go_regular_expressions() {
-    for (pattern, matching, other) in [
-        ("^read udp .* i/o timeout$", "read udp 1:2: i/o timeout", "read udp: i/o timeout now"),
-        (r"\d\w\s", "1a ", "١a "),
-        (r"^\w+$", "abc_1", "añb"),
-        (r"\bé", "aé", "é"),
-        (r"^\B", "é", "e"),
-        (r"[^\D]", "1", "x"),
-        (r"a{,5}", "a{,5}", "aaa"),
-        ("x{", "x{", "x"),
-        (r"[a&&b]", "&", "c"),
-        (r"[[a]+", "[", "]"),
-        (r"\<\_\~", "<_~", "x"),
-        (r"\Qa.b\E.", "a.bc", "axbc"),
-        (r"(?i)ABC", "abc", "abd"),
-        (r"(?P<n>a)(?P<n>b)", "ab", "a"),
-        // Flags are nothing to repeat: it is the `a` that is.
-        ("^a(?i)*B$", "aab", "acb"),
-        (r"\p{Greek}\pL\p{^Greek}", "αβa", "abc"),
-        (r"\x41\x{e9}\101", "AéA", "x"),
-        ("", "", "\u{0}"),
-    ] {
-        let compiled = Pattern::compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
-        assert!(compiled.matches(matching), "{pattern} {matching}");
-        assert!(pattern.is_empty() || !compiled.matches(other), "{pattern} {other}");
-    }
-}
-
-/// Go's own words.
-#[test]
-fn go_complaints() {
-    for (pattern, error) in [
-        ("(", "missing closing ): `(`"),
-        ("a)", "unexpected ): `a)`"),
-        ("a**", "invalid nested repetition operator: `**`"),
-        ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
-        ("*a", "missing argument to repetition operator: `*`"),
-        ("a|*", "missing argument to repetition operator: `*`"),
-        ("[a", "missing closing ]: `[a`"),
-        ("[]a", "missing closing ]: `[]a`"),
-        ("[z-a]", "invalid character class range: `z-a`"),
-        ("[[:foo:]]", "invalid character class range: `[:foo:]`"),
-        (r"\p{Foo}", r"invalid character class range: `\p{Foo}`"),
-        (r"\p{Gre", r"invalid character class range: `\p{Gre`"),
-        (r"\p", r"invalid character class range: `\p`"),
-        (r"\8", r"invalid escape sequence: `\8`"),
-        (r"\C", r"invalid escape sequence: `\C`"),
-        (r"[a-\d]", r"invalid escape sequence: `\d`"),
-        (r"\xg", r"invalid escape sequence: `\xg`"),
-        (r"\x{110000}", r"invalid escape sequence: `\x{110000`"),
-        ("\\", "trailing backslash at end of expression: ``"),
-        ("x{1001}", "invalid repeat count: `{1001}`"),
-        ("x{2,1}", "invalid repeat count: `{2,1}`"),
-        ("(((x{100}){100}){100})", "invalid repeat count: `{100}`"),
-        ("(?=x)", "invalid or unsupported Perl syntax: `(?=`"),
-        ("(?x)a", "invalid or unsupported Perl syntax: `(?x`"),
-        ("(?i-)a", "invalid or unsupported Perl syntax: `(?i-)`"),
-        ("(?P=n)", "invalid or unsupported Perl syntax: `(?P`"),
-        ("(?P<a", "invalid named capture: `(?P<a`"),
-        ("(?P<a-b>x)", "invalid named capture: `(?P<a-b>`"),
-    ] {
-        let got = Pattern::compile(pattern).map(|compiled| compiled.source().to_owned());
-        assert_eq!(got, Err(format!("error parsing regexp: {error}")), "{pattern}");
-    }
 }

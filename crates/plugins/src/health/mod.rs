@@ -1,7 +1,6 @@
 //! `health`: says over HTTP that the process lives, and asks itself once a second to see how long that takes.
 //! It takes no part in queries.
 
-pub(crate) mod address;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -13,7 +12,6 @@ use metrics::{Counter, Histogram, RegisterError, buckets, registry};
 use server::http::{HttpAnswer, HttpState, probe};
 use server::log::{self, Logger};
 
-use crate::parse::go_duration;
 pub(crate) use setup::setup;
 
 const LOG: Logger = log::plugin("health");
@@ -60,7 +58,7 @@ fn note_probe(addr: &str, result: io::Result<Duration>, elapsed: Duration) {
             LOG.warning(format_args!("Local health request to \"http://{addr}{PATH}\" failed: {error}"));
         }
         Ok(_) if elapsed > SLOW => {
-            let took = go_duration(elapsed);
+            let took = golang::GoDuration::from(elapsed);
             LOG.warning(format_args!(
                 "Local health request to \"http://{addr}{PATH}\" took more than 1s: {took}"
             ));

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corefile::Diagnostic;
+use golang::{GoDuration, split_host_port};
 use server::Setup;
 use server::http::Route;
 
-use super::{PATH, address, answer, ask_ourselves, register_metrics};
-use crate::timeouts::duration::{self, GoDuration};
+use super::{PATH, answer, ask_ourselves, register_metrics};
 
 const DEFAULT_ADDRESS: &str = ":8080";
 const PROBE_EVERY: Duration = Duration::from_secs(1);
@@ -25,7 +25,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             [] => {}
             [given] => {
                 addr = given;
-                address::split_host_port(addr).map_err(|error| s.c.bare_err(error))?;
+                split_host_port(addr).map_err(|error| s.c.bare_err(error))?;
             }
             _ => return Err(s.c.arg_err()),
         }
@@ -49,7 +49,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 
 fn parse_lameduck(s: &mut Setup<'_>) -> Result<GoDuration, Diagnostic> {
     let [text] = s.c.remaining_args()[..] else { return Err(s.c.arg_err()) };
-    duration::parse(text).map_err(|error| {
+    GoDuration::parse(text).map_err(|error| {
         s.c.bare_err(format_args!("unable to parse lameduck duration value: '{text}' : {error}"))
     })
 }

@@ -1,7 +1,7 @@
 //! The hosts file on disk, read again when it changes.
 
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::BufReader;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -61,7 +61,7 @@ impl HostsFile {
             Err(error) => {
                 LOG.error(format_args!(
                     "Failed to parse hosts file {path:?}: read {path}: {}",
-                    reason(&error)
+                    golang::system_error(&error)
                 ));
             }
         }
@@ -75,12 +75,4 @@ fn register() -> Option<Arc<Family<Gauge>>> {
     let _ = registry.register_gauge("coredns_hosts_reload_timestamp_seconds", help, &RELOAD_TIME);
     let help = "The combined number of entries in hosts and Corefile.";
     registry.gauges("coredns_hosts_entries", help, &["hostsfile"]).ok()
-}
-
-/// An operating system's error in Go's words: `not a directory` for `Not a directory (os error 20)`.
-pub(super) fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_ascii_lowercase()).into_iter().chain(chars).collect()
 }

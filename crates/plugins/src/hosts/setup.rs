@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corefile::{Diagnostic, Dispenser};
+use golang::GoDuration;
 use server::Setup;
 use wire::NameBuf;
 
-use super::file::{HostsFile, reason};
+use super::file::HostsFile;
 use super::lines::Lines;
 use super::{Hosts, LOG};
-use crate::parse::{Fallthrough, duration, is_negative_duration};
+use crate::parse::Fallthrough;
 
 const DEFAULT_PATH: &str = "/etc/hosts";
 const DEFAULT_TTL: u32 = 3600;
@@ -111,10 +112,9 @@ fn reload(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
     let [text] = c.remaining_args()[..] else {
         return Err(c.err("reload needs a duration (zero seconds to disable)"));
     };
-    if is_negative_duration(text) {
-        return Err(c.err(format_args!("invalid negative duration for reload '{text}'")));
-    }
-    duration(text).ok_or_else(|| c.err(format_args!("invalid duration for reload '{text}'")))
+    let given =
+        GoDuration::parse(text).map_err(|_| c.err(format_args!("invalid duration for reload '{text}'")))?;
+    given.not_negative().ok_or_else(|| c.err(format_args!("invalid negative duration for reload '{text}'")))
 }
 
 /// A file that is not there may come; one that cannot be looked at is refused.
@@ -125,7 +125,7 @@ fn look_at(path: &Path, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         Ok(_) => return Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => format!("File does not exist: {shown}"),
         Err(error) => {
-            let reason = reason(&error);
+            let reason = golang::system_error(&error);
             return Err(s
                 .c
                 .err(format_args!("unable to access hosts file '{shown}': stat {shown}: {reason}")));

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use corefile::reverse::Prefix;
 use corefile::{Diagnostic, Dispenser};
+use golang::GoDuration;
 use server::Setup;
 
 use super::prefer::network;
 use super::weights::{Failure, WeightFile};
 use super::{LOG, LoadBalance, Policy};
-use crate::parse::{duration, go_duration};
 
 const DEFAULT_RELOAD: Duration = Duration::from_secs(30);
 
@@ -56,7 +56,9 @@ fn weighted_block(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
                 reload = match c.remaining_args()[..] {
                     [] => return Err(c.err("reload duration value is missing")),
                     // CoreDNS takes one below zero here, and then panics.
-                    [text] => duration(text)
+                    [text] => GoDuration::parse(text)
+                        .ok()
+                        .and_then(GoDuration::not_negative)
                         .ok_or_else(|| c.err(format_args!("invalid reload duration '{text}'")))?,
                     _ => return Err(c.err("unexpected argument")),
                 };
@@ -87,7 +89,7 @@ fn watch(s: &mut Setup<'_>, file: &Arc<WeightFile>, reload: Duration) -> Result<
     match file.refresh() {
         Ok(()) => {}
         Err(failure @ Failure::Open) if reload > Duration::ZERO => {
-            let (why, reload) = (failure.text(), go_duration(reload));
+            let (why, reload) = (failure.text(), GoDuration::from(reload));
             let text = format!("Failed to open weight file:{why}. Will try again in {reload}");
             let warning = s.c.warning(text).in_plugin("loadbalance");
             s.warn(warning);

@@ -71,11 +71,8 @@ impl WeightFile {
         let mut file = File::open(&self.path).map_err(|_| Failure::Open)?;
         let shown = self.path.display().to_string();
         let mut contents = Vec::new();
-        file.read_to_end(&mut contents).map_err(|error| {
-            let text = error.to_string();
-            let reason = text.split(" (os error").next().unwrap_or_default().to_ascii_lowercase();
-            Failure::Other(format!("read {shown}: {reason}"))
-        })?;
+        file.read_to_end(&mut contents)
+            .map_err(|error| Failure::Other(format!("read {shown}: {}", golang::system_error(&error))))?;
         let hash = FixedState::default().hash_one(&contents);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen.replace(hash) == Some(hash) {

@@ -1,6 +1,5 @@
 //! Tells clients that ask for it the name of the server that answered (RFC 5001).
 
-mod hostname;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -8,7 +7,6 @@ mod tests;
 use server::{Hooks, Plugin, Step, Turn, Visit};
 use wire::{Opt, option};
 
-pub(crate) use hostname::hostname;
 pub(crate) use setup::setup;
 
 struct Nsid {

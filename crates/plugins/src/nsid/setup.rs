@@ -3,7 +3,8 @@
 use corefile::Diagnostic;
 use server::Setup;
 
-use super::{Nsid, hostname};
+use super::Nsid;
+use crate::hostname::hostname;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     s.c.next();

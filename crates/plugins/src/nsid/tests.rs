@@ -1,5 +1,5 @@
-use super::hostname;
 use crate::harness::{answer, configure, refused, service};
+use crate::hostname::hostname;
 
 #[test]
 fn only_those_who_ask_are_told() {

@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use corefile::Diagnostic;
+use golang::split_host_port;
 use server::Setup;
 use server::http::Route;
 
 use super::list::{Monitor, ReadyList};
 use super::{PATH, Ready, answer};
-use crate::health::address::split_host_port;
 
 const DEFAULT_ADDRESS: &str = ":8181";
 

@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use corefile::{Diagnostic, Dispenser};
+use golang::GoDuration;
 use metrics::registry;
 use server::{CorefilePoll, Setup};
 
 use super::Reload;
-use crate::timeouts::duration::{self, GoDuration};
 
 const DEFAULT_INTERVAL: Duration = Duration::from_secs(30);
 const DEFAULT_JITTER: Duration = Duration::from_secs(15);
@@ -45,8 +45,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 
 fn poll(c: &Dispenser<'_>, interval: Option<&str>, jitter: Option<&str>) -> Result<CorefilePoll, Diagnostic> {
     let read = |text: Option<&str>, default: Duration| match text {
-        Some(text) => duration::parse(text).map_err(|error| c.bare_err(error)),
-        None => Ok(GoDuration { negative: false, size: default }),
+        Some(text) => GoDuration::parse(text).map_err(|error| c.bare_err(error)),
+        None => Ok(GoDuration::from(default)),
     };
     let interval = read(interval, DEFAULT_INTERVAL)?
         .above_zero()

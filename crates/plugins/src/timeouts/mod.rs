@@ -1,7 +1,6 @@
 //! `timeouts`: how long TCP clients may take. The server applies them; this only reads them, and takes no part
 //! in queries.
 
-pub(crate) mod duration;
 mod setup;
 #[cfg(test)]
 mod tests;

@@ -11,9 +11,8 @@ use std::num::IntErrorKind;
 use std::time::Duration;
 
 use corefile::{Diagnostic, Dispenser};
+use golang::GoDuration;
 use server::Setup;
-
-use super::duration;
 
 const SHORTEST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
@@ -56,7 +55,7 @@ fn option(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 /// A duration, or a number of seconds.
 fn timeout(c: &Dispenser<'_>, text: &str) -> Result<Duration, Diagnostic> {
     let text = if text.parse::<i64>().is_ok() { format!("{text}s") } else { text.to_owned() };
-    let Ok(given) = duration::parse(&text) else {
+    let Ok(given) = GoDuration::parse(&text) else {
         return Err(c.err(format_args!("failed to parse duration '{text}'")));
     };
     match given.above_zero() {
@@ -71,7 +70,7 @@ fn max_tcp_queries(c: &Dispenser<'_>, text: &str) -> Result<i64, Diagnostic> {
             IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
             _ => "invalid syntax",
         };
-        let quoted = duration::quote(text);
+        let quoted = golang::quoted_ascii(text);
         c.err(format_args!("invalid value for maxtcpqueries '{text}': strconv.Atoi: parsing {quoted}: {why}"))
     })?;
     if number == 0 || number < -1 {

@@ -18,15 +18,15 @@ const MAX_COMPILED: usize = 64 << 20;
 
 /// A compiled Go regular expression.
 #[derive(Debug)]
-pub(crate) struct Pattern {
+pub struct Regexp {
     source: String,
     // Over bytes, because only there `\B` may look at ASCII alone.
     regex: Regex,
 }
 
-impl Pattern {
+impl Regexp {
     /// The error is Go's, as it prints it.
-    pub fn compile(source: &str) -> Result<Pattern, String> {
+    pub fn compile(source: &str) -> Result<Regexp, String> {
         let failed = |what: String| format!("error parsing regexp: {what}");
         let translated = translate(source).map_err(failed)?;
         let regex = RegexBuilder::new(&translated)
@@ -34,7 +34,7 @@ impl Pattern {
             .nest_limit(MAX_NESTING)
             .build()
             .map_err(|error| failed(last_line(&error.to_string())))?;
-        Ok(Pattern { source: source.to_owned(), regex })
+        Ok(Regexp { source: source.to_owned(), regex })
     }
 
     pub fn matches(&self, text: &str) -> bool {
@@ -353,3 +353,6 @@ fn read_count(text: &str) -> Option<(Option<u32>, Option<Option<u32>>, usize)> {
     };
     Some((min, max, end + 2))
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! `HOST:PORT` as Go splits it, with Go's complaints: what it takes, `health`, `ready` and others take.
 
 /// Host and port, the brackets of IPv6 taken off. Neither is looked at any further.
-pub(crate) fn split_host_port(text: &str) -> Result<(&str, &str), String> {
+pub fn split_host_port(text: &str) -> Result<(&str, &str), String> {
     let wrong = |why: &str| match text {
         "" => Err(why.to_owned()),
         _ => Err(format!("address {text}: {why}")),

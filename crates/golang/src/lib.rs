@@ -1,0 +1,16 @@
+//! What Go's standard library reads and says, as far as it shows in a Corefile, in logs and in messages that
+//! operators search for: durations, host and port, regular expressions, quoting, the system's errors.
+//!
+//! Each file is one function of Go's with its quirks, tested against lines printed by Go.
+
+mod duration;
+mod host_port;
+mod quote;
+mod regexp;
+mod system_error;
+
+pub use duration::GoDuration;
+pub use host_port::split_host_port;
+pub use quote::{quoted, quoted_ascii};
+pub use regexp::Regexp;
+pub use system_error::system_error;
