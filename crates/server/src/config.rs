@@ -236,11 +236,9 @@ fn address(host: &str, key: &ZoneKey) -> Result<Address, Diagnostic> {
     }
     let (ip, scope) = host.split_once('%').unwrap_or((host, "0"));
     let wrong = || Diagnostic::error(format!("listen address '{host}' is not an IP address")).at(&key.span);
-    Ok(Address {
-        ip: Some(ip.parse().map_err(|_| wrong())?),
-        scope: scope.parse().map_err(|_| wrong())?,
-        port,
-    })
+    let ip: IpAddr = ip.parse().map_err(|_| wrong())?;
+    // An IPv4 address in IPv6 clothes is an IPv4 address.
+    Ok(Address { ip: Some(ip.to_canonical()), scope: scope.parse().map_err(|_| wrong())?, port })
 }
 
 /// One line per zone, sorted, each once; bound addresses are named.

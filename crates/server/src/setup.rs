@@ -129,11 +129,12 @@ impl Setup<'_> {
         self.draft.root.as_deref()
     }
 
-    /// A path of the Corefile, below the root if it is relative.
+    /// A path of the Corefile, below the root if it is relative; then without `.` and doubled slashes, since
+    /// logs and metrics show it.
     pub fn path(&self, path: &str) -> PathBuf {
         match &self.draft.root {
-            Some(root) => root.join(path),
-            None => PathBuf::from(path),
+            Some(root) if Path::new(path).is_relative() => root.join(path).components().collect(),
+            _ => PathBuf::from(path),
         }
     }
 
