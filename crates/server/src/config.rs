@@ -175,6 +175,7 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
     let mut listening = Vec::new();
     let mut groups: BTreeMap<Address, Vec<(NameBuf, Arc<Block>)>> = BTreeMap::new();
     let mut workers = None;
+    let mut served: Vec<Vec<(String, String)>> = Vec::new();
     for (keys, draft) in keys.iter().zip(drafts) {
         if draft.chain.len() > crate::block::MAX_CHAIN {
             let error = format!("a server block may have at most {} plugins", crate::block::MAX_CHAIN);
@@ -184,6 +185,7 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
         }
         let block = Arc::new(Block::new(draft.chain, draft.settings).with_beside(draft.beside));
         workers = workers.or(block.settings.sockets);
+        let mut here = Vec::new();
         let hosts = draft.hosts.unwrap_or_else(|| vec![String::new()]);
         for key in keys {
             if key.scheme != Scheme::Dns {
@@ -195,23 +197,26 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
             for host in &hosts {
                 let address = address(host, key)?;
                 listening.push(Listening::new(key, host, block.is_filtered()));
+                here.push((format!("dns://{address}"), zone.to_string()));
                 groups.entry(address).or_default().push((zone.clone(), block.clone()));
             }
         }
         blocks.push(block);
+        served.push(here);
     }
     check_overlap(&listening)?;
-    for block in &blocks {
+    for (block, keys) in blocks.iter().zip(&served) {
         for plugin in block.plugins() {
-            plugin.link(&Link { block });
+            plugin.link(&Link { block, served: keys });
         }
     }
     let banner = groups.iter().flat_map(|(address, zones)| banner(address, zones)).collect();
+    let observer = blocks.iter().flat_map(|block| block.chain()).find(|plugin| plugin.as_observer().is_some()).cloned();
     let services = groups
         .into_iter()
         .map(|(address, zones)| {
             let label = format!("dns://{address}");
-            (address, Arc::new(Service::new(label, zones)))
+            (address, Arc::new(Service::new(label, zones).observed_by(observer.clone())))
         })
         .collect();
     Ok(Config {

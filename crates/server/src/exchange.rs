@@ -46,6 +46,7 @@ pub(crate) fn handle(
         }
         Arrival::NoQuestion => {
             walk.refuse(Rcode::SERVFAIL, "the packet has no question");
+            service.count_refusal(walk);
             walk.encode(None, out);
             return Handled::Reply;
         }
@@ -118,6 +119,7 @@ fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Box
     }
     PANICS.inc();
     walk.recover();
+    service.count_refusal(walk);
     walk.encode(None, out);
     Handled::Reply
 }

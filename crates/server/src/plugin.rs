@@ -46,6 +46,11 @@ pub trait Plugin: Send + Sync + 'static {
         None
     }
 
+    /// Counts the queries that no block took.
+    fn as_observer(&self) -> Option<&dyn Observer> {
+        None
+    }
+
     /// Decides whether this block takes a query at all.
     fn as_filter(&self) -> Option<&dyn BlockFilter> {
         None
@@ -171,6 +176,12 @@ pub trait Ready {
 pub trait Metadata {
     /// The value behind a label such as `forward/upstream`, if it is this plugin's and known.
     fn value(&self, label: &str, view: &crate::MetadataView<'_>) -> Option<String>;
+}
+
+/// A plugin that also sees what never came to any chain.
+pub trait Observer {
+    /// The server answered by itself: the class, the name or the packet was nobody's, or a plugin panicked.
+    fn refused(&self, server: &str, query: &Query, client: &crate::Client, reply: &Reply);
 }
 
 /// A plugin that lets only some queries into its block.

@@ -9,7 +9,7 @@ use wire::{Class, Edns, Flags, Name, NameBuf, Opcode, Opt, Rcode, Rtype};
 use crate::explain::Note;
 use crate::visit::{MetadataSlots, MetadataView, Outcome};
 use crate::walk::{Driven, Walk};
-use crate::{Block, Transport};
+use crate::{Block, Plugin, Transport};
 
 /// Everything behind one listening address. Replaced as a whole on reload.
 pub struct Service {
@@ -23,6 +23,8 @@ pub struct Service {
     /// The log of a panic shows where it happened.
     pub(crate) stacktrace: bool,
     pub(crate) timeouts: Timeouts,
+    /// Who counts the queries no block took; one in the whole configuration, since it counts for all.
+    observer: Option<Arc<dyn Plugin>>,
 }
 
 /// How long a TCP peer may take.
@@ -71,7 +73,19 @@ impl Service {
             by_name.entry(zone.wire().to_ascii_lowercase()).or_default().push(block);
         }
         let root = by_name.remove(Name::ROOT.wire()).unwrap_or_default();
-        Service { label, zones: Zones { by_name, root }, any_class, debug, stacktrace, timeouts }
+        Service { label, zones: Zones { by_name, root }, any_class, debug, stacktrace, timeouts, observer: None }
+    }
+
+    pub(crate) fn observed_by(mut self, observer: Option<Arc<dyn Plugin>>) -> Service {
+        self.observer = observer;
+        self
+    }
+
+    /// Has an answer counted that no block made.
+    pub(crate) fn count_refusal(&self, walk: &Walk) {
+        if let Some(observer) = self.observer.as_ref().and_then(|plugin| plugin.as_observer()) {
+            observer.refused(&self.label, &walk.query, &walk.client, &walk.reply);
+        }
     }
 
     /// Takes a parsed query through its block. The walk says what came of it.
@@ -79,7 +93,7 @@ impl Service {
         let question = &walk.query.question;
         if !self.any_class && question.qclass != Class::IN {
             let why = "class is not IN and no plugin here opens other classes";
-            return Served { driven: walk.refuse(Rcode::REFUSED, why), block: None };
+            return self.refused(walk, Rcode::REFUSED, why);
         }
         if walk.query.edns.is_some_and(|edns| edns.version != 0) {
             return Served { driven: self.bad_version(walk), block: None };
@@ -89,8 +103,14 @@ impl Service {
                 walk.enter(block);
                 Served { driven: walk.drive(block, self), block: Some(block) }
             }
-            Err((rcode, why)) => Served { driven: walk.refuse(rcode, why), block: None },
+            Err((rcode, why)) => self.refused(walk, rcode, why),
         }
+    }
+
+    fn refused<'s>(&self, walk: &mut Walk, rcode: Rcode, why: &'static str) -> Served<'s> {
+        let driven = walk.refuse(rcode, why);
+        self.count_refusal(walk);
+        Served { driven, block: None }
     }
 
     fn bad_version(&self, walk: &mut Walk) -> Driven {

@@ -192,11 +192,17 @@ impl Setup<'_> {
 /// The finished blocks, for plugins that work with others.
 pub struct Link<'a> {
     pub(crate) block: &'a Arc<Block>,
+    pub(crate) served: &'a [(String, String)],
 }
 
 impl Link<'_> {
     /// All plugins of the linked plugin's own block.
     pub fn block(&self) -> &Arc<Block> {
         self.block
+    }
+
+    /// Where the block is served: pairs of server (`dns://:53`) and zone, as metrics label them.
+    pub fn served(&self) -> &[(String, String)] {
+        self.served
     }
 }
