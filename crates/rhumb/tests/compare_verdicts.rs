@@ -1,0 +1,156 @@
+//! CoreDNS and Rhumb take and refuse the same Corefiles, with the same words.
+//!
+//! Every option of every plugin is given every kind of argument. A Corefile is taken when the server prints
+//! its version, and refused when it ends; then the first line it says is compared.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use testkit::peers::Peer;
+
+/// Plugins and the options inside their braces; an option that does not exist is added to each.
+const PLUGINS: &[(&str, &[&str])] = &[
+    ("any", &[]),
+    ("bufsize", &[]),
+    ("cancel", &[]),
+    ("chaos", &[]),
+    ("debug", &[]),
+    ("erratic", &["drop", "truncate", "delay", "large"]),
+    ("errors", &["stacktrace", "consolidate", "consolidate 5m ^x$", "consolidate 1s x debug"]),
+    ("header", &["query", "response", "query set", "response clear", "response set aa", "query clear rd"]),
+    ("health", &["lameduck"]),
+    ("hosts", &["ttl", "no_reverse", "reload", "fallthrough", "fallthrough_unsupported", "10.0.0.1"]),
+    ("loadbalance", &["prefer", "reload"]),
+    ("loadbalance round_robin", &["prefer"]),
+    ("local", &["localhost_prefix"]),
+    ("log", &["class", "class denial"]),
+    ("log . {combined}", &["class"]),
+    ("metadata", &[]),
+    ("minimal", &[]),
+    ("nsid", &[]),
+    ("ready", &["monitor"]),
+    ("reload", &[]),
+    ("root", &[]),
+    ("timeouts", &["read", "write", "idle", "maxtcpqueries"]),
+    ("whoami", &[]),
+];
+
+const ARGUMENTS: &[&str] = &[
+    "",
+    "x",
+    "0",
+    "1",
+    "-1",
+    "5s",
+    "-5s",
+    "700",
+    "65536",
+    "1 2",
+    "x y z",
+    "on",
+    "all",
+    "127.0.0.1:0",
+    "10.0.0.0/8",
+];
+
+/// Differences that are meant; see docs/differences.md.
+fn meant(body: &str, left: &Verdict, right: &Verdict) -> bool {
+    let (Verdict::Refused(left), Verdict::Refused(right)) = (left, right) else { return false };
+    body.starts_with("bufsize")
+        && left.replace("plugin/bufsize: plugin/bufsize: ", "plugin/bufsize: ") == *right
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Verdict {
+    Taken,
+    Refused(String),
+}
+
+fn bodies() -> Vec<String> {
+    let mut bodies = Vec::new();
+    for (plugin, options) in PLUGINS {
+        for arguments in ARGUMENTS {
+            bodies.push(format!("{plugin} {arguments}"));
+        }
+        bodies.push(format!("{plugin} {{\n}}"));
+        bodies.push(format!("{plugin}\n{plugin}"));
+        for option in options.iter().chain(&["nosuch"]) {
+            for arguments in ARGUMENTS {
+                bodies.push(format!("{plugin} {{\n{option} {arguments}\n}}"));
+            }
+            bodies.push(format!("{plugin} {{\n{option}\n{option}\n}}"));
+        }
+    }
+    bodies
+}
+
+/// Starts a server on the Corefile and waits for its verdict.
+fn verdict(binary: &std::path::Path, corefile: &str) -> Verdict {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("Corefile"), corefile).expect("written");
+    let output = std::fs::File::create(folder.path().join("output")).expect("created");
+    let mut child = Command::new(binary)
+        .args(["-conf", "Corefile"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(output.try_clone().expect("cloned"))
+        .stderr(output)
+        .spawn()
+        .expect("started");
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let ended = child.try_wait().expect("asked").is_some();
+        let text = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
+        let taken = text.contains("CoreDNS-") || text.contains("Rhumb-");
+        if taken || ended {
+            let _ = child.kill();
+            let _ = child.wait();
+            return if taken { Verdict::Taken } else { Verdict::Refused(first_error(&text)) };
+        }
+        assert!(Instant::now() < end, "no verdict on:\n{corefile}\n{text}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The line that says why; warnings and start-up chatter come before it.
+fn first_error(text: &str) -> String {
+    let chatter =
+        |line: &&str| !line.starts_with('[') && !line.starts_with("maxprocs:") && !line.trim().is_empty();
+    text.lines().find(chatter).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn options_are_taken_and_refused_alike() {
+    let Some(coredns) = Peer::CoreDns.for_test() else { return };
+    let rhumb = testkit::rhumb::binary().unwrap_or_else(|error| panic!("{error}"));
+    let bodies = bodies();
+    let next = AtomicUsize::new(0);
+    let found: Mutex<BTreeMap<usize, (Verdict, Verdict)>> = Mutex::new(BTreeMap::new());
+    let taken = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while let Some(body) = bodies.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let corefile = format!(".:0 {{\nbind 127.0.0.1\n{body}\n}}\n");
+                    let verdicts = (verdict(&coredns, &corefile), verdict(&rhumb, &corefile));
+                    taken.fetch_add(usize::from(verdicts.0 == Verdict::Taken), Ordering::Relaxed);
+                    if verdicts.0 != verdicts.1 && !meant(body, &verdicts.0, &verdicts.1) {
+                        let place = bodies.iter().position(|other| other == body).unwrap_or_default();
+                        found.lock().expect("not poisoned").insert(place, verdicts);
+                    }
+                }
+            });
+        }
+    });
+    let found = found.into_inner().expect("not poisoned");
+    for (place, (left, right)) in found.iter().take(40) {
+        println!("{}\n  CoreDNS: {left:?}\n  Rhumb:   {right:?}", bodies[*place]);
+    }
+    let taken = taken.into_inner();
+    println!("{} Corefiles, {taken} of them taken", bodies.len());
+    assert!(taken > 100 && bodies.len() - taken > 500, "the table says too little");
+    assert_eq!(found.len(), 0, "verdicts differ");
+}
