@@ -77,10 +77,11 @@ fn check(set: &Set) {
     if set.logged {
         // The last lines may still be on their way to the pipe.
         std::thread::sleep(Duration::from_millis(500));
-        // Sizes of replies differ where whoami's name is too long.
+        // Sizes of replies differ where whoami's name is too long and in erratic's transfer of the root.
         let lines = |server: &DnsServer| {
             let mut lines = logs::query_lines(server.process().lines().iter().map(String::as_str));
             lines.retain(|line| line.name.len() + "_udp.".len() < WHOAMI_LONGEST);
+            lines.retain(|line| (line.qtype.as_str(), line.name.as_str()) != ("AXFR", "."));
             lines
         };
         let (left, right) = (lines(&coredns), lines(&rhumb));
