@@ -92,7 +92,7 @@ async fn read(
 ) {
     let mut closing: watch::Receiver<bool> = endpoint.closing.subscribe();
     let mut walk = Box::new(Walk::new());
-    let mut message = Vec::new();
+    let mut inbox = Vec::with_capacity(1024);
     let mut served: i64 = 0;
     loop {
         let Timeouts { read, idle, max_queries, .. } = endpoint.service.load().timeouts;
@@ -102,19 +102,21 @@ async fn read(
         let patience = if served == 0 { read } else { idle };
         let received = tokio::select! {
             _ = closing.wait_for(|closing| *closing) => return,
-            received = timeout(patience, read_message(&mut reader, &mut message)) => received,
+            received = timeout(patience, read_message(&mut reader, &mut inbox)) => received,
         };
-        match received {
-            Ok(true) => {}
-            Ok(false) => return,
+        let len = match received {
+            Ok(Some(len)) => len,
+            Ok(None) => return,
             // A peer that waits for replies of ours is not idle.
-            Err(_) if message.is_empty() && replies.strong_count() > 1 => continue,
+            Err(_) if inbox.is_empty() && replies.strong_count() > 1 => continue,
             Err(_) => return,
-        }
+        };
         served += 1;
         let service = endpoint.service.load_full();
         let mut out = Vec::with_capacity(512);
-        match exchange::handle(&service, &mut walk, client, &message, &mut out) {
+        let handled = exchange::handle(&service, &mut walk, client, &inbox[2..2 + len], &mut out);
+        inbox.drain(..2 + len);
+        match handled {
             Handled::Reply => {
                 if replies.send(out).await.is_err() {
                     return;
@@ -169,12 +171,20 @@ async fn stream(
     }
 }
 
-/// One message behind its length. False when the peer closed or broke off.
-async fn read_message(reader: &mut OwnedReadHalf, message: &mut Vec<u8>) -> bool {
-    message.clear();
-    let Ok(len) = reader.read_u16().await else { return false };
-    message.resize(usize::from(len), 0);
-    reader.read_exact(message).await.is_ok()
+/// Waits for a whole message behind its length at the head of `inbox` and gives its length; None when the peer
+/// closed or broke off. What was read stays in `inbox` if the wait is given up.
+async fn read_message(reader: &mut OwnedReadHalf, inbox: &mut Vec<u8>) -> Option<usize> {
+    loop {
+        if let Some(head) = inbox.first_chunk::<2>() {
+            let len = usize::from(u16::from_be_bytes(*head));
+            if inbox.len() >= 2 + len {
+                return Some(len);
+            }
+        }
+        if !matches!(reader.read_buf(inbox).await, Ok(1..)) {
+            return None;
+        }
+    }
 }
 
 /// Writes replies as they come, several in one go when they queue up.
