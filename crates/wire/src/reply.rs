@@ -244,23 +244,36 @@ impl Reply {
         write_header(self, query, self.flags, opt.is_some(), self.counts, out);
         write_question(query, out);
         for record in &self.records {
-            match record.owner {
-                Owner::Question(at) if query.question.name().wire()[usize::from(at)] != 0 => {
-                    out.extend_from_slice(&(0xC00C + u16::from(at)).to_be_bytes());
-                }
-                Owner::Question(_) => out.push(0),
-                Owner::Stored { at, len } => {
-                    out.extend_from_slice(&self.arena[at as usize..at as usize + usize::from(len)]);
-                }
-            }
-            write_fixed(record, out);
-            out.extend_from_slice(&record.data_len.to_be_bytes());
-            out.extend_from_slice(self.data(record));
+            self.write_record(record, qname, out);
         }
         if let Some((edns, options)) = opt {
             write_opt(edns, options, self.rcode, out);
         }
         Encoded { truncated: false }
+    }
+
+    /// One record behind the pointer to its owner, or behind the owner itself.
+    fn write_record(&self, record: &Record, qname: Name<'_>, out: &mut Vec<u8>) {
+        let data = self.data(record);
+        // Owner pointer, type, class, time and length are one write in the usual case.
+        let mut head = [0; 12];
+        head[2..4].copy_from_slice(&record.rtype.0.to_be_bytes());
+        head[4..6].copy_from_slice(&record.class.0.to_be_bytes());
+        head[6..10].copy_from_slice(&record.ttl.to_be_bytes());
+        head[10..].copy_from_slice(&record.data_len.to_be_bytes());
+        match record.owner {
+            Owner::Question(at) if qname.wire()[usize::from(at)] != 0 => {
+                head[..2].copy_from_slice(&(0xC00C + u16::from(at)).to_be_bytes());
+                out.extend_from_slice(&head);
+            }
+            // The root is shorter than a pointer to it.
+            Owner::Question(_) => out.extend_from_slice(&head[1..]),
+            Owner::Stored { at, len } => {
+                out.extend_from_slice(&self.arena[at as usize..at as usize + usize::from(len)]);
+                out.extend_from_slice(&head[2..]);
+            }
+        }
+        out.extend_from_slice(data);
     }
 
     /// The OPT that goes out. A query without one gets none unless a plugin insisted; with one, size and DO
@@ -390,8 +403,9 @@ pub(crate) fn write_question(query: &Query, out: &mut Vec<u8>) {
         return;
     }
     out.extend_from_slice(query.question.name().wire());
-    out.extend_from_slice(&query.question.qtype.0.to_be_bytes());
-    out.extend_from_slice(&query.question.qclass.0.to_be_bytes());
+    let [t0, t1] = query.question.qtype.0.to_be_bytes();
+    let [c0, c1] = query.question.qclass.0.to_be_bytes();
+    out.extend_from_slice(&[t0, t1, c0, c1]);
 }
 
 /// Type, class and time to live: what lies between owner and data length.
@@ -404,11 +418,10 @@ pub(crate) fn write_fixed(record: &Record, out: &mut Vec<u8>) {
 }
 
 pub(crate) fn write_opt(edns: Edns, options: &[u8], rcode: Rcode, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[0, 0, 41]);
-    out.extend_from_slice(&edns.udp_size.to_be_bytes());
-    out.extend_from_slice(&[(rcode.0 >> 4) as u8, edns.version]);
-    out.extend_from_slice(&edns.flags.to_be_bytes());
-    out.extend_from_slice(&(options.len() as u16).to_be_bytes());
+    let [s0, s1] = edns.udp_size.to_be_bytes();
+    let [f0, f1] = edns.flags.to_be_bytes();
+    let [l0, l1] = (options.len() as u16).to_be_bytes();
+    out.extend_from_slice(&[0, 0, 41, s0, s1, (rcode.0 >> 4) as u8, edns.version, f0, f1, l0, l1]);
     out.extend_from_slice(options);
 }
 
