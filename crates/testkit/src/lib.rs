@@ -26,6 +26,7 @@ pub mod process;
 pub mod query;
 pub mod random;
 pub mod rhumb;
+pub mod scripted_upstream;
 
 pub use dns_server::{DnsServer, Kind};
 pub use error::{Error, Result};

@@ -319,6 +319,10 @@ impl Reply {
             [(Section::Answer, word(6)), (Section::Authority, word(8)), (Section::Additional, word(10))]
         {
             for _ in 0..count {
+                // Counts may promise more than there is; what is there is taken.
+                if at == message.len() {
+                    break;
+                }
                 at = self.decode_record(message, at, section, question.name())?;
             }
         }

@@ -1,0 +1,118 @@
+//! Why there is no answer, in the words operators search for: those of Go's network library.
+
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+
+use crate::Network;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The network failed.
+    Net { op: Op, network: Network, from: Option<SocketAddr>, to: SocketAddr, cause: Cause },
+    /// The peer closed the connection instead of answering.
+    Closed,
+    /// TLS was refused by one side.
+    Tls(String),
+    /// HTTP failed, or did not answer with DNS.
+    Http { text: String, timeout: bool },
+    /// The reply has our id and another question. The caller tells its client FORMERR.
+    WrongQuestion,
+    /// The reply is ours and cannot be read.
+    Malformed,
+    /// What was to be sent is not a query with one question.
+    InvalidQuery,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    Dial,
+    Read,
+    Write,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    Timeout,
+    /// The system call and what it said.
+    System(&'static str, String),
+}
+
+impl Cause {
+    pub(crate) fn system(call: &'static str, error: &io::Error) -> Cause {
+        match error.kind() {
+            io::ErrorKind::TimedOut if error.raw_os_error().is_none() => Cause::Timeout,
+            _ => Cause::System(call, golang::system_error(error)),
+        }
+    }
+}
+
+impl Error {
+    /// Whether waiting ended it, rather than a refusal.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Error::Net { cause: Cause::Timeout, .. } | Error::Http { timeout: true, .. })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Net { op, network, from, to, cause } => {
+                let op = match op {
+                    Op::Dial => "dial",
+                    Op::Read => "read",
+                    Op::Write => "write",
+                };
+                write!(f, "{op} {network} ")?;
+                if let Some(from) = from {
+                    write!(f, "{from}->")?;
+                }
+                write!(f, "{to}: ")?;
+                match cause {
+                    Cause::Timeout => f.write_str("i/o timeout"),
+                    Cause::System(call, text) => write!(f, "{call}: {text}"),
+                }
+            }
+            Error::Closed => f.write_str("EOF"),
+            Error::Tls(text) => write!(f, "tls: {text}"),
+            Error::Http { text, .. } => f.write_str(text),
+            Error::WrongQuestion => f.write_str("the reply answers another question"),
+            Error::Malformed => f.write_str("dns: malformed reply"),
+            Error::InvalidQuery => f.write_str("proxy: invalid request"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_the_words_of_go() {
+        let to: SocketAddr = ([127, 0, 0, 1], 53).into();
+        let from = Some(SocketAddr::from(([127, 0, 0, 1], 40000)));
+        let refused = io::Error::from_raw_os_error(111);
+        let net = |op, network, from, cause| Error::Net { op, network, from, to, cause };
+        let cases = [
+            (
+                net(Op::Read, Network::Udp, from, Cause::Timeout),
+                "read udp 127.0.0.1:40000->127.0.0.1:53: i/o timeout",
+            ),
+            (
+                net(Op::Read, Network::Udp, from, Cause::system("read", &refused)),
+                "read udp 127.0.0.1:40000->127.0.0.1:53: read: connection refused",
+            ),
+            (
+                net(Op::Dial, Network::Tcp, None, Cause::system("connect", &refused)),
+                "dial tcp 127.0.0.1:53: connect: connection refused",
+            ),
+            (net(Op::Dial, Network::Tcp, None, Cause::Timeout), "dial tcp 127.0.0.1:53: i/o timeout"),
+            (Error::Closed, "EOF"),
+        ];
+        for (error, text) in cases {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+}

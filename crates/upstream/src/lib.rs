@@ -1,0 +1,32 @@
+//! The one DNS client of the product: an [`Upstream`] is one address that is asked over UDP, TCP, TLS or HTTPS.
+//!
+//! ```text
+//! exchange ──question (fresh id, 0x20)──→ pool ──→ udp | stream (TCP, TLS) | https
+//!                                           ▲         │ one query in flight per socket, everything
+//!                                           └─given───┘ has a deadline
+//! ```
+//!
+//! A socket goes back to its pool only after an answer that fits; whatever ended otherwise (a timeout, a
+//! cancelled future, an answer to another question) closes it, so a late packet never meets the next query.
+//! Policies, retries and deadlines over several upstreams are those of the caller.
+
+#![forbid(unsafe_code)]
+
+mod dial;
+mod error;
+mod health;
+mod https;
+mod measure;
+mod options;
+mod pool;
+mod question;
+mod stream;
+mod tls;
+mod udp;
+mod upstream;
+
+pub use error::Error;
+pub use options::{DohMethod, Health, Network, Options, Scheme};
+pub use rustls;
+pub use tls::tls_config;
+pub use upstream::{Answer, Upstream};

@@ -1,0 +1,187 @@
+//! One query at a time over a TCP connection, with or without TLS.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::TlsConnector;
+
+use crate::error::{Cause, Error, Op};
+use crate::question::{Fit, Question};
+use crate::upstream::Heard;
+use crate::{Answer, Network, Options, tls};
+
+/// Plain or encrypted, the bytes of DNS are the same.
+pub(crate) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
+
+pub(crate) struct Connection {
+    bytes: Box<dyn Bytes>,
+    local: Option<SocketAddr>,
+    to: SocketAddr,
+}
+
+/// What a connection is encrypted with.
+#[derive(Clone)]
+pub(crate) struct Encryption {
+    pub(crate) config: Arc<rustls::ClientConfig>,
+    pub(crate) name: ServerName<'static>,
+}
+
+/// Why an exchange failed, and whether the peer had closed the connection before it said anything.
+pub(crate) struct Failure {
+    pub(crate) error: Error,
+    pub(crate) unanswered: bool,
+}
+
+/// Connects, and shakes hands if there is `encryption`, all within `limit`.
+pub(crate) async fn dial(
+    options: &Options,
+    encryption: Option<&Encryption>,
+    limit: Duration,
+) -> Result<Connection, Error> {
+    let to = options.addr;
+    let connect = async {
+        let stream = connect(options).await?;
+        let local = stream.local_addr().ok();
+        let bytes: Box<dyn Bytes> = match encryption {
+            None => Box::new(stream),
+            Some(encryption) => Box::new(handshake(encryption, stream).await?),
+        };
+        Ok(Connection { bytes, local, to })
+    };
+    timeout(limit, connect).await.unwrap_or_else(|_| Err(dial_error(options, Cause::Timeout)))
+}
+
+pub(crate) async fn connect(options: &Options) -> Result<TcpStream, Error> {
+    let failed = |call| move |error: io::Error| dial_error(options, Cause::system(call, &error));
+    let socket = match options.addr {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }
+    .map_err(failed("socket"))?;
+    if let Some(source) = options.source {
+        socket.bind(SocketAddr::new(source, 0)).map_err(failed("bind"))?;
+    }
+    let stream = socket.connect(options.addr).await.map_err(failed("connect"))?;
+    // A query is one small write; waiting for more of it would only delay.
+    let _ = stream.set_nodelay(true);
+    Ok(stream)
+}
+
+pub(crate) async fn handshake(
+    encryption: &Encryption,
+    stream: TcpStream,
+) -> Result<tokio_rustls::client::TlsStream<TcpStream>, Error> {
+    TlsConnector::from(Arc::clone(&encryption.config))
+        .connect(encryption.name.clone(), stream)
+        .await
+        .map_err(|error| tls::error(&error))
+}
+
+pub(crate) fn dial_error(options: &Options, cause: Cause) -> Error {
+    Error::Net {
+        op: Op::Dial,
+        network: Network::Tcp,
+        from: options.source.map(|source| SocketAddr::new(source, 0)),
+        to: options.addr,
+        cause,
+    }
+}
+
+impl Connection {
+    pub(crate) async fn exchange(
+        &mut self,
+        question: &Question<'_>,
+        write_timeout: Duration,
+        read_timeout: Duration,
+    ) -> Result<Heard, Failure> {
+        let mut unanswered = true;
+        self.ask(question, write_timeout, read_timeout, &mut unanswered)
+            .await
+            .map_err(|error| Failure { error, unanswered })
+    }
+
+    async fn ask(
+        &mut self,
+        question: &Question<'_>,
+        write_timeout: Duration,
+        read_timeout: Duration,
+        unanswered: &mut bool,
+    ) -> Result<Heard, Error> {
+        let packet = question.packet();
+        let length = u16::try_from(packet.len()).map_err(|_| Error::InvalidQuery)?;
+        let mut framed = Vec::with_capacity(packet.len() + 2);
+        framed.extend_from_slice(&length.to_be_bytes());
+        framed.extend_from_slice(packet);
+        let write = async {
+            self.bytes.write_all(&framed).await?;
+            self.bytes.flush().await
+        };
+        match timeout(write_timeout, write).await {
+            Err(_) => {
+                *unanswered = false;
+                return Err(self.failed(Op::Write, Cause::Timeout));
+            }
+            Ok(Err(error)) => {
+                *unanswered = is_close(&error);
+                return Err(self.failed(Op::Write, Cause::system("write", &error)));
+            }
+            Ok(Ok(())) => {}
+        }
+        let deadline = Instant::now() + read_timeout;
+        loop {
+            let mut message = match timeout_at(deadline, self.receive(unanswered)).await {
+                Err(_) => {
+                    *unanswered = false;
+                    return Err(self.failed(Op::Read, Cause::Timeout));
+                }
+                Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(Error::Closed),
+                Ok(Err(error)) => {
+                    *unanswered &= is_close(&error);
+                    return Err(self.failed(Op::Read, Cause::system("read", &error)));
+                }
+                Ok(Ok(message)) => message,
+            };
+            let rcode = match question.judge(&message, true) {
+                Fit::Stray => continue,
+                Fit::WrongQuestion => return Err(Error::WrongQuestion),
+                Fit::Broken => return Err(Error::Malformed),
+                Fit::Answer(rcode) => rcode,
+            };
+            question.restore(&mut message);
+            return Ok(Heard { answer: Answer { message, network: Network::Tcp, local: self.local }, rcode });
+        }
+    }
+
+    async fn receive(&mut self, unanswered: &mut bool) -> io::Result<Vec<u8>> {
+        let mut length = [0; 2];
+        self.bytes.read_exact(&mut length[..1]).await?;
+        *unanswered = false;
+        self.bytes.read_exact(&mut length[1..]).await?;
+        let mut message = vec![0; usize::from(u16::from_be_bytes(length))];
+        self.bytes.read_exact(&mut message).await?;
+        Ok(message)
+    }
+
+    fn failed(&self, op: Op, cause: Cause) -> Error {
+        Error::Net { op, network: Network::Tcp, from: self.local, to: self.to, cause }
+    }
+}
+
+/// Whether the other side has gone, rather than the network.
+fn is_close(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionReset
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::UnexpectedEof
+            | io::ErrorKind::NotConnected
+    )
+}

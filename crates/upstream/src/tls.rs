@@ -1,0 +1,133 @@
+//! What is trusted, and what TLS errors are called.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
+
+use crate::Error;
+
+/// A client configuration from the arguments of a Corefile: nothing, `CA`, `CERT KEY` or `CERT KEY CA`. Without
+/// a CA the system's roots are trusted.
+pub fn tls_config(files: &[PathBuf]) -> Result<ClientConfig, String> {
+    let (identity, ca) = match files {
+        [] => (None, None),
+        [ca] => (None, Some(ca)),
+        [cert, key] => (Some((cert, key)), None),
+        [cert, key, ca] => (Some((cert, key)), Some(ca)),
+        more => {
+            return Err(format!("maximum of three arguments allowed for TLS config, found {}", more.len()));
+        }
+    };
+    let identity = identity.map(|(cert, key)| load_identity(cert, key)).transpose()?;
+    let roots = match ca {
+        Some(ca) => load_roots(ca)?,
+        None => system_roots(),
+    };
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots);
+    match identity {
+        None => Ok(builder.with_no_client_auth()),
+        Some((chain, key)) => builder
+            .with_client_auth_cert(chain, key)
+            .map_err(|error| format!("could not load TLS cert: {error}")),
+    }
+}
+
+type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+fn load_identity(cert: &Path, key: &Path) -> Result<Identity, String> {
+    let failed = |what: String| format!("could not load TLS cert: {what}");
+    let chain = certificates(&read(cert).map_err(failed)?);
+    if chain.is_empty() {
+        return Err(failed("tls: failed to find any PEM data in certificate input".into()));
+    }
+    let key = PrivateKeyDer::from_pem_slice(&read(key).map_err(failed)?)
+        .map_err(|_| failed("tls: failed to find any PEM data in key input".into()))?;
+    Ok((chain, key))
+}
+
+fn load_roots(ca: &Path) -> Result<RootCertStore, String> {
+    let pem = read(ca).map_err(|error| format!("error reading {}: {error}", ca.display()))?;
+    let mut roots = RootCertStore::empty();
+    let (added, _) = roots.add_parsable_certificates(certificates(&pem));
+    // The reason is missing in the original too; people search for this line.
+    if added == 0 { Err("could not read root certs: %!s(<nil>)".into()) } else { Ok(roots) }
+}
+
+/// Those that can be read; without any, every handshake fails and says so.
+fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
+    CertificateDer::pem_slice_iter(pem).filter_map(Result::ok).collect()
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("open {}: {}", path.display(), golang::system_error(&error)))
+}
+
+/// The name a certificate must be for: the configured one or else the address.
+pub(crate) fn server_name(configured: Option<&str>, addr: SocketAddr) -> ServerName<'static> {
+    configured
+        .and_then(|name| ServerName::try_from(name.trim_end_matches('.').to_owned()).ok())
+        .unwrap_or_else(|| ServerName::IpAddress(addr.ip().into()))
+}
+
+/// A failed handshake. The commonest reasons have the words of Go's library.
+pub(crate) fn error(error: &io::Error) -> Error {
+    let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    Error::Tls(match reason {
+        Some(rustls::Error::InvalidCertificate(certificate)) => {
+            format!("failed to verify certificate: x509: {}", untrusted(certificate))
+        }
+        Some(other) => other.to_string(),
+        None => golang::system_error(error),
+    })
+}
+
+fn untrusted(why: &CertificateError) -> String {
+    use CertificateError::{
+        BadSignature, Expired, ExpiredContext, NotValidForNameContext, NotValidYet, NotValidYetContext,
+        UnknownIssuer,
+    };
+    match why {
+        // A bad signature is what an authority of the same name with another key leaves.
+        UnknownIssuer | BadSignature => "certificate signed by unknown authority".into(),
+        Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => {
+            "certificate has expired or is not yet valid".into()
+        }
+        NotValidForNameContext { expected, presented } => {
+            let expected = expected.to_str();
+            let is_address = expected.parse::<std::net::IpAddr>().is_ok();
+            let names: Vec<&str> =
+                presented.iter().filter_map(|name| presented_name(name, is_address)).collect();
+            match (names.is_empty(), is_address) {
+                (false, _) => format!("certificate is valid for {}, not {expected}", names.join(", ")),
+                (true, true) => format!(
+                    "cannot validate certificate for {expected} because it doesn't contain any IP SANs"
+                ),
+                (true, false) => {
+                    format!("certificate is not valid for any names, but wanted to match {expected}")
+                }
+            }
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The name in `DnsName("dns.test")` or `IpAddress(127.0.0.1)`, which is how rustls lists them.
+fn presented_name(name: &str, address: bool) -> Option<&str> {
+    let kind = if address { "IpAddress(" } else { "DnsName(" };
+    Some(name.strip_prefix(kind)?.trim_end_matches(')').trim_matches('"'))
+}

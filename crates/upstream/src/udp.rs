@@ -1,0 +1,104 @@
+//! One query over one connected UDP socket.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use nix::sys::socket::{setsockopt, sockopt};
+use tokio::net::UdpSocket;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::error::{Cause, Error, Op};
+use crate::question::{Fit, Question};
+use crate::upstream::Heard;
+use crate::{Answer, Network};
+
+/// A socket is replaced after this many queries, so that its port is not worth finding out.
+pub(crate) const MAX_USES: u32 = 100;
+
+/// Connected, so that the kernel drops what comes from elsewhere and reports refusals; bound to port 0, so that
+/// it draws the source port at random.
+pub(crate) fn open(to: SocketAddr, source: Option<IpAddr>) -> Result<UdpSocket, Error> {
+    let any = match to {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let failed = |call| {
+        move |error: io::Error| Error::Net {
+            op: Op::Dial,
+            network: Network::Udp,
+            from: source.map(|source| SocketAddr::new(source, 0)),
+            to,
+            cause: Cause::system(call, &error),
+        }
+    };
+    let socket = std::net::UdpSocket::bind((source.unwrap_or(any), 0)).map_err(failed("bind"))?;
+    report_unreachable(&socket, to);
+    socket.connect(to).map_err(failed("connect"))?;
+    socket.set_nonblocking(true).map_err(failed("socket"))?;
+    UdpSocket::from_std(socket).map_err(failed("socket"))
+}
+
+/// Asks Linux for all ICMP errors. On its own it reports closed ports only, and a query to a network that cannot
+/// be reached would wait for its timeout. Where that is not to be had, it does.
+fn report_unreachable(socket: &std::net::UdpSocket, to: SocketAddr) {
+    let _ = match to {
+        SocketAddr::V4(_) => setsockopt(socket, sockopt::Ipv4RecvErr, &true),
+        SocketAddr::V6(_) => setsockopt(socket, sockopt::Ipv6RecvErr, &true),
+    };
+}
+
+/// Sends the question and waits for what fits it. Packets under another id are skipped: they answer nobody, or
+/// come from somebody who guesses.
+pub(crate) async fn exchange(
+    socket: &UdpSocket,
+    to: SocketAddr,
+    question: &Question<'_>,
+    size: u16,
+    write_timeout: Duration,
+    read_timeout: Duration,
+) -> Result<Heard, Error> {
+    let local = socket.local_addr().ok();
+    let failed = |op, cause| Error::Net { op, network: Network::Udp, from: local, to, cause };
+    match timeout(write_timeout, socket.send(question.packet())).await {
+        Err(_) => return Err(failed(Op::Write, Cause::Timeout)),
+        Ok(Err(error)) => return Err(failed(Op::Write, Cause::system("write", &error))),
+        Ok(Ok(_)) => {}
+    }
+    let deadline = Instant::now() + read_timeout;
+    let size = usize::from(size.max(512));
+    // One octet more than fits tells a packet that was cut on arrival.
+    let mut message = Vec::with_capacity(size + 1);
+    loop {
+        message.clear();
+        match timeout_at(deadline, socket.recv_buf(&mut message)).await {
+            Err(_) => return Err(failed(Op::Read, Cause::Timeout)),
+            Ok(Err(error)) => return Err(failed(Op::Read, Cause::system("read", &error))),
+            Ok(Ok(_)) => {}
+        }
+        let rcode = match question.judge(&message, message.len() <= size) {
+            Fit::Stray => continue,
+            Fit::WrongQuestion => return Err(Error::WrongQuestion),
+            Fit::Answer(rcode) => rcode,
+            Fit::Broken => question.cut(&mut message),
+        };
+        question.restore(&mut message);
+        return Ok(Heard { answer: Answer { message, network: Network::Udp, local }, rcode });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nix::sys::socket::getsockopt;
+
+    #[tokio::test]
+    async fn unreachable_networks_are_reported() {
+        let v4 = open(([127, 0, 0, 1], 53).into(), None).expect("a socket");
+        assert_eq!(getsockopt(&v4, sockopt::Ipv4RecvErr), Ok(true));
+        // Not every machine has IPv6.
+        if let Ok(v6) = open((Ipv6Addr::LOCALHOST, 53).into(), None) {
+            assert_eq!(getsockopt(&v6, sockopt::Ipv6RecvErr), Ok(true));
+        }
+    }
+}

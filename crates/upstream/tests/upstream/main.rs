@@ -1,0 +1,11 @@
+//! The client against upstreams that misbehave by script, and against TLS and HTTP servers of the test's own.
+
+#![allow(clippy::unwrap_used)]
+
+mod ask;
+mod health;
+mod https;
+mod secure_server;
+mod tcp;
+mod tls;
+mod udp;

@@ -1,0 +1,125 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use testkit::scripted_upstream::ScriptedUpstream;
+use upstream::Network::{Tcp, Udp};
+use upstream::{Options, Scheme, Upstream, tls_config};
+
+use crate::ask::{ask, told};
+use crate::secure_server::{SecureServer, Speaks};
+
+fn to(server: &SecureServer, name: Option<&str>, files: &[PathBuf]) -> Arc<Upstream> {
+    let mut options = Options::new(Scheme::Tls, server.addr);
+    options.server_name = name.map(str::to_owned);
+    options.tls = Some(Arc::new(tls_config(files).unwrap()));
+    Upstream::new(options)
+}
+
+#[tokio::test]
+async fn dns_over_tls() {
+    let server = SecureServer::start(Speaks::Dns).await;
+    for name in [None, Some("dns.test"), Some("dns.test.")] {
+        let upstream = to(&server, name, &[server.ca()]);
+        for network in [Udp, Tcp] {
+            let answer = ask(&upstream, "x.", network).await;
+            assert_eq!(told(&answer), "0 qr,rd,ra", "{name:?}");
+            assert_eq!(answer.unwrap().network, Tcp);
+        }
+    }
+    assert_eq!(server.told.connections.load(Ordering::SeqCst), 3, "one for each upstream");
+
+    // A client certificate is sent if there is one; this server does not ask for it.
+    let upstream = to(&server, None, &[server.ca(), server.key(), server.ca()]);
+    assert!(ask(&upstream, "x.", Tcp).await.is_ok());
+}
+
+#[tokio::test]
+async fn closed_connections_are_replaced() {
+    let server = SecureServer::start(Speaks::Dns).await;
+    server.told.close.store(true, Ordering::SeqCst);
+    let upstream = to(&server, None, &[server.ca()]);
+    for _ in 0..3 {
+        assert_eq!(told(&ask(&upstream, "x.", Tcp).await), "0 qr,rd,ra");
+        // Time for the close to arrive, or not: both must do.
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(server.told.connections.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn who_is_not_trusted_is_not_asked() {
+    let server = SecureServer::start(Speaks::Dns).await;
+    let other = SecureServer::start(Speaks::Dns).await;
+    let unknown = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
+    let cases = [(None, vec![other.ca()], unknown), (None, vec![], unknown)];
+    for (name, files, expected) in cases {
+        let upstream = to(&server, name, &files);
+        assert_eq!(told(&ask(&upstream, "x.", Tcp).await), expected);
+    }
+    for (name, text) in [
+        ("elsewhere.test", "certificate is valid for dns.test, not elsewhere.test"),
+        ("192.0.2.1", "certificate is valid for 127.0.0.1, not 192.0.2.1"),
+    ] {
+        let upstream = to(&server, Some(name), &[server.ca()]);
+        let error = told(&ask(&upstream, "x.", Tcp).await);
+        assert_eq!(error.strip_prefix("tls: failed to verify certificate: x509: "), Some(text), "{error}");
+    }
+    assert_eq!(server.told.queries.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_server_without_tls() {
+    let server = ScriptedUpstream::start().unwrap();
+    let mut options = Options::new(Scheme::Tls, server.addr());
+    options.tls = Some(Arc::new(tls_config(&[]).unwrap()));
+    // It takes the handshake for a long query and waits for the rest of it.
+    let upstream = Upstream::new(options);
+    let asked = tokio::time::timeout(Duration::from_millis(300), ask(&upstream, "x.", Tcp)).await;
+    assert!(asked.is_err() || asked.is_ok_and(|answer| answer.is_err()));
+}
+
+#[tokio::test]
+async fn probes_over_tls() {
+    let server = SecureServer::start(Speaks::Dns).await;
+    let upstream = to(&server, None, &[server.ca()]);
+    upstream.check_health();
+    for _ in 0..200 {
+        if server.told.queries.load(Ordering::SeqCst) > 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("no probe came");
+}
+
+#[test]
+fn files_are_checked() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let server = runtime.block_on(SecureServer::start(Speaks::Dns));
+    let (ca, key) = (server.ca(), server.key());
+    let missing = Path::new("/nonexistent.pem").to_owned();
+    for good in
+        [vec![], vec![ca.clone()], vec![ca.clone(), key.clone()], vec![ca.clone(), key.clone(), ca.clone()]]
+    {
+        assert!(tls_config(&good).is_ok(), "{good:?}");
+    }
+    let no_file = "open /nonexistent.pem: no such file or directory";
+    for (bad, text) in [
+        (vec![missing.clone()], format!("error reading /nonexistent.pem: {no_file}")),
+        (vec![key.clone()], "could not read root certs: %!s(<nil>)".into()),
+        (vec![missing, key.clone()], format!("could not load TLS cert: {no_file}")),
+        (
+            vec![key.clone(), key.clone()],
+            "could not load TLS cert: tls: failed to find any PEM data in certificate input".into(),
+        ),
+        (
+            vec![ca.clone(), ca.clone()],
+            "could not load TLS cert: tls: failed to find any PEM data in key input".into(),
+        ),
+        (vec![ca; 4], "maximum of three arguments allowed for TLS config, found 4".into()),
+    ] {
+        assert_eq!(tls_config(&bad).unwrap_err(), text);
+    }
+}
