@@ -6,8 +6,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use crate::text::Metric;
 use crate::{Counter, Gauge, Histogram};
 
-/// Label values and the metric they select.
-type Child<M> = (Box<[Box<str>]>, Arc<M>);
+/// Label values, in the order of the label names, and the metric they select.
+pub type Series<M> = (Box<[Box<str>]>, Arc<M>);
 
 /// A metric per combination of label values. Look-ups take a lock: do them at setup and keep the `Arc`.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ pub struct Family<M> {
     labels: &'static [&'static str],
     bounds: &'static [f64],
     /// Sorted by values; not a map, because a map cannot be asked with `&[&str]` for owned keys.
-    children: RwLock<Vec<Child<M>>>,
+    children: RwLock<Vec<Series<M>>>,
 }
 
 impl Family<Counter> {
@@ -62,7 +62,7 @@ impl<M> Family<M> {
     }
 
     /// All series, for the exposition; copied out, so that no query waits while text is written.
-    pub(crate) fn children(&self) -> Vec<Child<M>> {
+    pub fn series(&self) -> Vec<Series<M>> {
         self.children.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -94,7 +94,7 @@ impl<M: Metric> Family<M> {
     }
 }
 
-fn find<M>(children: &[Child<M>], values: &[&str]) -> Result<usize, usize> {
+fn find<M>(children: &[Series<M>], values: &[&str]) -> Result<usize, usize> {
     children.binary_search_by(|(key, _)| -> Ordering {
         key.iter().map(|value| &**value).cmp(values.iter().copied())
     })
@@ -112,13 +112,13 @@ mod tests {
         // Values must not run together.
         f.with(&["dns://:53.", ""]).inc();
         assert_eq!(f.with(&["dns://:53", "."]).get(), 2);
-        assert_eq!(f.children().len(), 2);
+        assert_eq!(f.series().len(), 2);
 
         assert!(f.remove(&["dns://:53", "."]));
         assert!(!f.remove(&["dns://:53", "."]));
         assert_eq!(f.with(&["dns://:53", "."]).get(), 0);
         f.clear();
-        assert!(f.children().is_empty());
+        assert!(f.series().is_empty());
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
                 scope.spawn(|| (0..100).for_each(|n| F.with(&[&n.to_string()]).inc()));
             }
         });
-        assert_eq!(F.children().len(), 100);
-        assert!(F.children().iter().all(|(_, counter)| counter.get() == 8));
+        assert_eq!(F.series().len(), 100);
+        assert!(F.series().iter().all(|(_, counter)| counter.get() == 8));
     }
 }

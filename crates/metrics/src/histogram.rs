@@ -99,6 +99,17 @@ pub struct Snapshot {
     pub count: u64,
 }
 
+impl Snapshot {
+    pub(crate) fn write(&self, out: &mut String, name: &str, labels: &Labels<'_>) {
+        for (bound, n) in &self.buckets {
+            count(out, name, "_bucket", labels, Some(*bound), *n);
+        }
+        count(out, name, "_bucket", labels, Some(f64::INFINITY), self.count);
+        sample(out, name, "_sum", labels, None, self.sum);
+        count(out, name, "_count", labels, None, self.count);
+    }
+}
+
 impl Metric for Histogram {
     const KIND: Kind = Kind::Histogram;
 
@@ -111,13 +122,7 @@ impl Metric for Histogram {
     }
 
     fn write(&self, out: &mut String, name: &str, labels: &Labels<'_>) {
-        let snapshot = self.snapshot();
-        for (bound, n) in &snapshot.buckets {
-            count(out, name, "_bucket", labels, Some(*bound), *n);
-        }
-        count(out, name, "_bucket", labels, Some(f64::INFINITY), snapshot.count);
-        sample(out, name, "_sum", labels, None, snapshot.sum);
-        count(out, name, "_count", labels, None, snapshot.count);
+        self.snapshot().write(out, name, labels);
     }
 }
 

@@ -12,6 +12,7 @@
 //! The text is that of Go's client, down to the order of labels and the form of numbers, because dashboards and
 //! tests written for CoreDNS compare it.
 
+mod collect;
 mod counter;
 mod family;
 mod gauge;
@@ -20,8 +21,9 @@ mod registry;
 mod shard;
 mod text;
 
+pub use collect::{Collection, Rows};
 pub use counter::Counter;
-pub use family::Family;
+pub use family::{Family, Series};
 pub use gauge::Gauge;
 pub use histogram::{Histogram, MAX_BUCKETS, Snapshot, buckets};
 pub use registry::{RegisterError, Registry, registry};

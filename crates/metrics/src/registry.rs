@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::collect::{Collection, Collector};
 use crate::text::{Kind, Metric, header};
 use crate::{Counter, Family, Gauge, Histogram};
 
@@ -23,6 +24,7 @@ pub fn registry() -> &'static Registry {
 #[derive(Default)]
 pub struct Registry {
     entries: RwLock<BTreeMap<&'static str, Registered>>,
+    collectors: RwLock<BTreeMap<&'static str, Collector>>,
 }
 
 struct Registered {
@@ -77,7 +79,7 @@ impl<M: Metric> Source for Family<M> {
         let mut order: Vec<usize> = (0..self.labels().len()).collect();
         order.sort_by_key(|at| self.labels()[*at]);
 
-        let children = self.children();
+        let children = self.series();
         let mut rows: Vec<(Vec<(&str, &str)>, &M)> = children
             .iter()
             .map(|(values, metric)| {
@@ -97,7 +99,7 @@ impl<M: Metric> Source for Family<M> {
 
 impl Registry {
     pub const fn new() -> Self {
-        Registry { entries: RwLock::new(BTreeMap::new()) }
+        Registry { entries: RwLock::new(BTreeMap::new()), collectors: RwLock::new(BTreeMap::new()) }
     }
 
     pub fn register_counter(
@@ -166,21 +168,50 @@ impl Registry {
         self.family(name, help, labels, bounds)
     }
 
+    /// The family under this name, if there is one of this kind.
+    pub fn find<M: Metric>(&self, name: &str) -> Option<Arc<Family<M>>> {
+        let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
+        let source: Arc<dyn Any + Send + Sync> = entries.get(name)?.source.clone();
+        source.downcast().ok()
+    }
+
+    /// Has `collect` asked at every scrape. `key` stands for the collector, so that a reload replaces it.
+    pub fn set_collector(
+        &self,
+        key: &'static str,
+        collect: impl Fn(&mut Collection) + Send + Sync + 'static,
+    ) {
+        let mut collectors = self.collectors.write().unwrap_or_else(PoisonError::into_inner);
+        collectors.insert(key, Box::new(collect));
+    }
+
+    pub fn remove_collector(&self, key: &str) {
+        self.collectors.write().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
+
     /// The exposition, `text/plain; version=0.0.4`: sorted by name, then by label values. A family without any
-    /// series is left out, as Go's client does.
+    /// series is left out, as Go's client does. What is registered hides what is collected under its name.
     pub fn encode(&self) -> String {
-        let mut out = String::new();
+        // Before the other lock is taken: collectors look metrics up.
+        let mut texts = self.collect().texts;
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         for (name, registered) in entries.iter() {
-            let start = out.len();
-            header(&mut out, name, registered.help, registered.shape.kind);
-            let samples = out.len();
-            registered.source.write(&mut out, name);
-            if out.len() == samples {
-                out.truncate(start);
+            let mut text = String::new();
+            header(&mut text, name, registered.help, registered.shape.kind);
+            let samples = text.len();
+            registered.source.write(&mut text, name);
+            if text.len() > samples {
+                texts.insert(name, text);
             }
         }
-        out
+        texts.into_values().collect()
+    }
+
+    fn collect(&self) -> Collection {
+        let mut found = Collection::default();
+        let collectors = self.collectors.read().unwrap_or_else(PoisonError::into_inner);
+        collectors.values().for_each(|collect| collect(&mut found));
+        found
     }
 
     fn single<M: Metric>(

@@ -10,7 +10,7 @@ use corefile::{Diagnostic, Listening, Scheme, Source, ZoneKey, block_zones, chec
 use sha2::{Digest, Sha512};
 use wire::NameBuf;
 
-use crate::http::Route;
+use crate::http::{Route, TlsSource};
 use crate::setup::{Availability, Common, CorefilePoll, Draft, Link, Periodic, PluginSpec, Setup};
 use crate::{Block, Service};
 
@@ -29,6 +29,8 @@ pub struct Config {
     pub(crate) services: Vec<(Address, Arc<Service>)>,
     pub(crate) blocks: Vec<Arc<Block>>,
     pub(crate) routes: Vec<Route>,
+    /// Addresses whose routes are served over TLS.
+    pub(crate) http_tls: BTreeMap<String, TlsSource>,
     pub(crate) tasks: Vec<Periodic>,
     pub(crate) lameduck: Option<(&'static str, Duration)>,
     pub(crate) poll: Option<CorefilePoll>,
@@ -47,6 +49,7 @@ impl Config {
             services: Vec::new(),
             blocks: Vec::new(),
             routes: Vec::new(),
+            http_tls: BTreeMap::new(),
             tasks: Vec::new(),
             lameduck: None,
             poll: None,
@@ -211,7 +214,8 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
         }
     }
     let banner = groups.iter().flat_map(|(address, zones)| banner(address, zones)).collect();
-    let observer = blocks.iter().flat_map(|block| block.chain()).find(|plugin| plugin.as_observer().is_some()).cloned();
+    let observer =
+        blocks.iter().flat_map(|block| block.chain()).find(|plugin| plugin.as_observer().is_some()).cloned();
     let services = groups
         .into_iter()
         .map(|(address, zones)| {
@@ -223,6 +227,7 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
         services,
         blocks,
         routes: common.routes,
+        http_tls: common.http_tls,
         tasks: common.tasks,
         lameduck: common.lameduck,
         poll: common.poll,

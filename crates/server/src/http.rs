@@ -3,11 +3,13 @@
 
 mod probe;
 mod serve;
+mod tls;
 
 use std::sync::Arc;
 
 pub use probe::probe;
-pub(crate) use serve::{HttpBound, HttpServer};
+pub(crate) use serve::{HttpBound, HttpServer, Site};
+pub use tls::{Clients, Tls, TlsSource};
 
 /// A path on an address, and what answers it.
 #[derive(Clone)]

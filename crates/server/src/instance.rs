@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 use crate::endpoint::{self, Bound, Endpoint};
-use crate::http::{HttpBound, HttpServer, Route};
+use crate::http::{HttpBound, HttpServer, Site};
 use crate::setup::Periodic;
 use crate::udp::Workers;
 use crate::{Address, Config, CorefilePoll, permit, runtime, tcp};
@@ -69,7 +69,7 @@ impl Server {
         for bound in new.dns {
             self.serve(bound)?;
         }
-        self.serve_http(new.http, &config.routes)?;
+        self.serve_http(new.http, &config)?;
         let old_tasks = std::mem::replace(&mut self.tasks, config.tasks.iter().map(run_periodic).collect());
         let old = std::mem::replace(&mut self.config, config);
         for task in old_tasks {
@@ -107,18 +107,20 @@ impl Server {
         Ok(())
     }
 
-    fn serve_http(&mut self, new: Vec<HttpBound>, routes: &[Route]) -> io::Result<()> {
-        let routes_on =
-            |addr: &str| routes.iter().filter(|route| route.addr == addr).cloned().collect::<Vec<_>>();
+    fn serve_http(&mut self, new: Vec<HttpBound>, config: &Config) -> io::Result<()> {
+        let site_on = |addr: &str| Site {
+            routes: config.routes.iter().filter(|route| route.addr == addr).cloned().collect(),
+            tls: config.http_tls.get(addr).cloned(),
+        };
         self.http.retain(|addr, server| {
-            let routes = routes_on(addr);
-            let wanted = !routes.is_empty();
-            server.replace(routes);
+            let site = site_on(addr);
+            let wanted = !site.routes.is_empty();
+            server.replace(site);
             wanted
         });
         for bound in new {
             let addr = bound.addr.clone();
-            let server = bound.serve(routes_on(&addr), &self.stopping)?;
+            let server = bound.serve(site_on(&addr), &self.stopping)?;
             self.http.insert(addr, server);
         }
         Ok(())

@@ -34,8 +34,10 @@ pub use client::{Client, Transport};
 pub use config::{Address, Config, Input};
 pub use exchange::{Answered, Exchange, PANICS, Replied};
 pub use instance::Server;
-pub use permit::REFUSED_TO_WAIT;
-pub use plugin::{BlockFilter, Hooks, Messages, Metadata, Observer, Plugin, Ready, Resume, Step, Task, Turn, task};
+pub use permit::{REFUSED_TO_WAIT, waiting};
+pub use plugin::{
+    BlockFilter, Hooks, Messages, Metadata, Observer, Plugin, Ready, Resume, Step, Task, Turn, task,
+};
 pub use run::{RELOAD_FAILED, Refusal, RunOptions, run};
 pub use service::{Service, Timeouts};
 pub use setup::{Availability, CorefilePoll, Link, ONCE, Periodic, PluginSpec, Setup, SetupFn};

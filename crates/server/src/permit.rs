@@ -33,7 +33,7 @@ impl Drop for Permit {
 }
 
 /// How many queries wait now.
-pub(crate) fn waiting() -> usize {
+pub fn waiting() -> usize {
     WAITING.load(Ordering::Acquire)
 }
 

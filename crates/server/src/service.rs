@@ -73,7 +73,15 @@ impl Service {
             by_name.entry(zone.wire().to_ascii_lowercase()).or_default().push(block);
         }
         let root = by_name.remove(Name::ROOT.wire()).unwrap_or_default();
-        Service { label, zones: Zones { by_name, root }, any_class, debug, stacktrace, timeouts, observer: None }
+        Service {
+            label,
+            zones: Zones { by_name, root },
+            any_class,
+            debug,
+            stacktrace,
+            timeouts,
+            observer: None,
+        }
     }
 
     pub(crate) fn observed_by(mut self, observer: Option<Arc<dyn Plugin>>) -> Service {

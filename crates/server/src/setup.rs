@@ -5,7 +5,7 @@
 //! hold of others ([`Link`]). Nothing runs and nothing is bound before both are through.
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use std::time::Duration;
 use corefile::{Diagnostic, Dispenser, ZoneKey, zones_from_args_or_block};
 use wire::NameBuf;
 
-use crate::http::Route;
+use crate::http::{Route, TlsSource};
 use crate::{Block, BlockSettings, Plugin};
 
 /// One line of the list of plugins; the order of that list is the order of every chain.
@@ -66,6 +66,7 @@ pub(crate) struct Draft {
 pub(crate) struct Common {
     pub digest: String,
     pub routes: Vec<Route>,
+    pub http_tls: BTreeMap<String, TlsSource>,
     pub tasks: Vec<Periodic>,
     pub lameduck: Option<(&'static str, Duration)>,
     pub poll: Option<CorefilePoll>,
@@ -154,6 +155,11 @@ impl Setup<'_> {
     /// Answers HTTP requests for a path on an address. The server owns the socket.
     pub fn http(&mut self, route: Route) {
         self.common.routes.push(route);
+    }
+
+    /// Has everything on an HTTP address served over TLS.
+    pub fn http_tls(&mut self, addr: &str, tls: TlsSource) {
+        self.common.http_tls.insert(addr.to_owned(), tls);
     }
 
     /// Has work done at an interval while the configuration serves.

@@ -63,6 +63,9 @@ impl Visit<'_> {
 
     /// Turns a failure or a drop into something else, or the other way round.
     pub fn set_outcome(&mut self, outcome: Outcome) {
+        if outcome == Outcome::Records && self.trail.outcome != Outcome::Records {
+            self.trail.answered_by = Some(self.block.chain()[self.place].name());
+        }
         self.trail.outcome = outcome;
     }
 

@@ -360,6 +360,10 @@ impl Walk {
 
     /// Forgets what a panic left half done and fails the query.
     pub(crate) fn recover(&mut self) {
+        // What a plugin holds for others, such as a place others wait for, must not outlive the query.
+        for slot in &mut self.slots {
+            slot.boxed = None;
+        }
         if let Some((_, first)) = self.trail.undo.drain(..).next() {
             self.query.set_question(first);
         }

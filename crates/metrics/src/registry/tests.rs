@@ -102,3 +102,48 @@ fn another_shape_is_refused() {
     assert_eq!(r.histograms("h", "help", &["x"], buckets::SLIM_TIME).map(drop), refused("h"));
     assert!(r.histograms("h", "help", &["x"], buckets::TIME).is_ok());
 }
+
+#[test]
+fn collectors_are_asked_at_every_scrape() {
+    let r = Registry::new();
+    let seen = r.histograms("b_seconds", "Seen.", &["to", "by"], &[1.0]).unwrap();
+    seen.with(&["x", "me"]).observe(0.5);
+    assert!(r.find::<Histogram>("b_seconds").is_some_and(|family| family.series().len() == 1));
+    assert!(r.find::<Counter>("b_seconds").is_none());
+    assert!(r.find::<Histogram>("c").is_none());
+
+    for value in [1.0, 2.0] {
+        let seen = Arc::clone(&seen);
+        r.set_collector("test", move |found| {
+            found.gauge("a", "Looked up.", value);
+            found.gauge("b_seconds", "Hidden by what is registered.", 0.0);
+            found.family("c", "None.", Kind::Gauge, |_| {});
+            found.family("c_seconds", "Seen by another name.", Kind::Histogram, |rows| {
+                for (values, histogram) in seen.series() {
+                    rows.histogram(&[("to", &values[0])], &histogram.snapshot());
+                }
+            });
+        });
+        let expected = format!(
+            "# HELP a Looked up.
+# TYPE a gauge
+a {value}
+# HELP b_seconds Seen.
+# TYPE b_seconds histogram
+b_seconds_bucket{{by=\"me\",to=\"x\",le=\"1\"}} 1
+b_seconds_bucket{{by=\"me\",to=\"x\",le=\"+Inf\"}} 1
+b_seconds_sum{{by=\"me\",to=\"x\"}} 0.5
+b_seconds_count{{by=\"me\",to=\"x\"}} 1
+# HELP c_seconds Seen by another name.
+# TYPE c_seconds histogram
+c_seconds_bucket{{to=\"x\",le=\"1\"}} 1
+c_seconds_bucket{{to=\"x\",le=\"+Inf\"}} 1
+c_seconds_sum{{to=\"x\"}} 0.5
+c_seconds_count{{to=\"x\"}} 1
+"
+        );
+        assert_eq!(r.encode(), expected);
+    }
+    r.remove_collector("test");
+    assert!(r.encode().starts_with("# HELP b_seconds"));
+}

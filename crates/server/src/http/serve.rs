@@ -14,17 +14,27 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
-use super::{HttpAnswer, HttpState, Route};
-use crate::runtime;
+use super::{HttpAnswer, HttpState, Route, TlsSource};
+use crate::{log, runtime};
 
 /// Headers must be here by then.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The process was told to stop; the same for all listeners.
 pub(crate) type Stopping = Arc<AtomicBool>;
+
+/// What is served on one address.
+pub(crate) struct Site {
+    pub routes: Vec<Route>,
+    /// Over TLS, if this is given.
+    pub tls: Option<TlsSource>,
+}
 
 /// A listener whose socket is bound but which does not answer yet.
 pub(crate) struct HttpBound {
@@ -51,12 +61,12 @@ impl HttpBound {
         Ok(HttpBound { addr: addr.to_owned(), listener: listener.map_err(named)? })
     }
 
-    pub fn serve(self, routes: Vec<Route>, stopping: &Stopping) -> io::Result<HttpServer> {
-        let routes = Arc::new(ArcSwap::from_pointee(routes));
+    pub fn serve(self, site: Site, stopping: &Stopping) -> io::Result<HttpServer> {
+        let site = Arc::new(ArcSwap::from_pointee(site));
         let _entered = runtime::handle().enter();
         let listener = TcpListener::from_std(self.listener)?;
-        let task = tokio::spawn(accept(listener, routes.clone(), stopping.clone()));
-        Ok(HttpServer { routes, task })
+        let task = tokio::spawn(accept(listener, site.clone(), stopping.clone()));
+        Ok(HttpServer { site, task })
     }
 }
 
@@ -74,13 +84,13 @@ fn port_of(addr: &str) -> io::Result<u16> {
 
 /// A listener at work; closed when dropped.
 pub(crate) struct HttpServer {
-    routes: Arc<ArcSwap<Vec<Route>>>,
+    site: Arc<ArcSwap<Site>>,
     task: JoinHandle<()>,
 }
 
 impl HttpServer {
-    pub fn replace(&self, routes: Vec<Route>) {
-        self.routes.store(Arc::new(routes));
+    pub fn replace(&self, site: Site) {
+        self.site.store(Arc::new(site));
     }
 }
 
@@ -90,25 +100,44 @@ impl Drop for HttpServer {
     }
 }
 
-async fn accept(listener: TcpListener, routes: Arc<ArcSwap<Vec<Route>>>, stopping: Stopping) {
+async fn accept(listener: TcpListener, site: Arc<ArcSwap<Site>>, stopping: Stopping) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let (routes, stopping) = (routes.clone(), stopping.clone());
+        let (site, stopping) = (site.clone(), stopping.clone());
         tokio::spawn(async move {
-            let service = service_fn(move |request| {
-                let answer = answer(&request, &routes.load(), &stopping);
-                async move { Ok::<_, Infallible>(answer) }
-            });
-            let serving = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(PATIENCE)
-                .serve_connection(TokioIo::new(stream), service);
-            let _ = serving.await;
+            let tls = site.load().tls.clone();
+            match tls {
+                None => converse(stream, site, stopping).await,
+                Some(tls) => match shake_hands(stream, tls).await {
+                    Ok(stream) => converse(stream, site, stopping).await,
+                    Err(error) => log::debug(None, format_args!("HTTPS: {error}")),
+                },
+            }
         });
     }
+}
+
+async fn shake_hands(stream: TcpStream, tls: TlsSource) -> io::Result<TlsStream<TcpStream>> {
+    // Certificates are read from files.
+    let config = tokio::task::spawn_blocking(move || tls().and_then(|tls| tls.config()));
+    let config = config.await.map_err(io::Error::other)?.map_err(io::Error::other)?;
+    tokio::time::timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await?
+}
+
+/// Answers the requests of one connection.
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<ArcSwap<Site>>, stopping: Stopping) {
+    let service = service_fn(move |request| {
+        let answer = answer(&request, &site.load().routes, &stopping);
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .serve_connection(TokioIo::new(stream), service);
+    let _ = serving.await;
 }
 
 fn answer(request: &Request<Incoming>, routes: &[Route], stopping: &AtomicBool) -> Response<Full<Bytes>> {
