@@ -3,8 +3,9 @@
 use server::{Availability, PluginSpec, SetupFn};
 
 use crate::{
-    any, bind, bufsize, cancel, chaos, debug, erratic, errors, header, health, hosts, loadbalance, local,
-    log, metadata, minimal, nsid, ready, reload, root, timeouts, whoami,
+    any, bind, bufsize, cache, cancel, chaos, debug, erratic, errors, forward, header, health, hosts,
+    loadbalance, local, log, r#loop, metadata, minimal, nsid, prometheus, ready, reload, root, timeouts,
+    whoami,
 };
 
 /// All directives, outermost first.
@@ -30,7 +31,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("health", "tells over HTTP that the process lives", here(health::setup)),
     plugin("pprof", "serves profiles over HTTP", TO_COME),
     plugin("shed", "drops queries when replies pile up", TO_COME),
-    plugin("prometheus", "serves metrics over HTTP", TO_COME),
+    plugin("prometheus", "serves metrics over HTTP", here(prometheus::setup)),
     plugin("errors", "logs what went wrong", here(errors::setup)),
     plugin("log", "logs queries", here(log::setup)),
     plugin("dnstap", "records queries and replies", TO_COME),
@@ -44,7 +45,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("rewrite", "changes queries and replies", TO_COME),
     plugin("autopath", "follows the search path of a pod on the server", TO_COME),
     plugin("acl", "lets some clients in", TO_COME),
-    plugin("cache", "remembers replies", TO_COME),
+    plugin("cache", "remembers replies", here(cache::setup)),
     plugin("header", "sets and clears header flags", here(header::setup)),
     plugin("dnssec", "signs replies as they leave", TO_COME),
     plugin("tls", "sets the certificates of encrypted listeners", TO_COME),
@@ -74,8 +75,9 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("auto", "serves zones from a folder of files", TO_COME),
     plugin("secondary", "serves zones transferred from elsewhere", TO_COME),
     plugin("etcd", "answers from etcd in SkyDNS form", TO_COME),
-    plugin("loop", "finds forwarding loops", TO_COME),
-    plugin("forward", "asks other servers", TO_COME),
+    plugin("loop", "finds forwarding loops", here(r#loop::setup)),
+    plugin("forward", "asks other servers", here(forward::setup)),
+    plugin("proxy", "is the old name of forward", here(forward::setup_proxy)),
     plugin("grpc", "asks other servers over gRPC", TO_COME),
     plugin("erratic", "answers badly on purpose, for tests", here(erratic::setup)),
     plugin("whoami", "tells clients their own address", here(whoami::setup)),

@@ -10,6 +10,7 @@ use wire::{Edns, NameBuf, Query, Rtype};
 static COUNTING: Counting = Counting;
 
 const COREFILE: &str = ".:53 {
+    prometheus
     errors
     log
     loadbalance
@@ -31,18 +32,25 @@ const COREFILE: &str = ".:53 {
 }
 ";
 
+const CACHED: &str = ".:53 {
+    errors
+    loadbalance
+    cache 300 {
+        prefetch 100000
+        serve_stale
+    }
+    hosts {
+        10.0.0.1 web.shop.example api.shop.example
+        10.0.0.2 web.shop.example
+        2001:db8::1 web.shop.example
+        fallthrough
+    }
+    whoami
+}
+";
+
 #[test]
 fn answers_allocate_nothing() {
-    server::log::set_output(Box::new(std::io::sink()));
-    let input = Input { name: "Corefile".into(), contents: COREFILE.into(), dns_port: "53".into() };
-    let config = config::build(&input, plugins::PLUGINS, &corefile::Disk)
-        .unwrap_or_else(|errors| panic!("{}", errors[0]));
-    let (_, service) = config.services().next().expect("one service");
-    let client = Client {
-        remote: SocketAddr::from(([127, 0, 0, 1], 40000)),
-        local: SocketAddr::from(([127, 0, 0, 1], 53)),
-        transport: Transport::Udp,
-    };
     let questions = [
         ("web.shop.example.", Rtype::A),
         ("WEB.Shop.example.", Rtype::A),
@@ -54,6 +62,34 @@ fn answers_allocate_nothing() {
         ("web.other.example.", Rtype::A),
         ("web.shop.example.", Rtype::ANY),
     ];
+    allocate_nothing(COREFILE, &questions);
+}
+
+/// From the second query on; in another spelling too.
+#[test]
+fn hits_allocate_nothing() {
+    let questions = [
+        ("web.shop.example.", Rtype::A),
+        ("WEB.Shop.example.", Rtype::A),
+        ("web.shop.example.", Rtype::AAAA),
+        ("1.0.0.10.in-addr.arpa.", Rtype::PTR),
+        ("Web.Other.Example.", Rtype::A),
+        ("web.other.example.", Rtype::A),
+    ];
+    allocate_nothing(CACHED, &questions);
+}
+
+fn allocate_nothing(corefile: &str, questions: &[(&str, Rtype)]) {
+    server::log::set_output(Box::new(std::io::sink()));
+    let input = Input { name: "Corefile".into(), contents: corefile.into(), dns_port: "53".into() };
+    let config = config::build(&input, plugins::PLUGINS, &corefile::Disk)
+        .unwrap_or_else(|errors| panic!("{}", errors[0]));
+    let (_, service) = config.services().next().expect("one service");
+    let client = Client {
+        remote: SocketAddr::from(([127, 0, 0, 1], 40000)),
+        local: SocketAddr::from(([127, 0, 0, 1], 53)),
+        transport: Transport::Udp,
+    };
     let packets: Vec<Vec<u8>> = questions
         .iter()
         .flat_map(|(name, qtype)| {

@@ -25,7 +25,7 @@ const SLOW: Duration = Duration::from_secs(1);
 static REQUEST_DURATION: Histogram = Histogram::new(buckets::SLIM_TIME);
 static REQUEST_FAILURES: Counter = Counter::new();
 
-fn register_metrics() -> Result<(), RegisterError> {
+pub(crate) fn register_metrics() -> Result<(), RegisterError> {
     registry().register_histogram(
         "coredns_health_request_duration_seconds",
         "Histogram of the time (in seconds) each request took.",

@@ -69,7 +69,7 @@ impl HostsFile {
 }
 
 /// Makes the metrics known; those of entries, one for each file, are given back.
-fn register() -> Option<Arc<Family<Gauge>>> {
+pub(super) fn register() -> Option<Arc<Family<Gauge>>> {
     let registry = metrics::registry();
     let help = "The timestamp of the last reload of hosts file.";
     let _ = registry.register_gauge("coredns_hosts_reload_timestamp_seconds", help, &RELOAD_TIME);

@@ -25,6 +25,11 @@ const LOG: log::Logger = log::plugin("hosts");
 /// More records of 14 octets or longer than any message can hold. What is beyond would only be cut off again.
 const MOST_RECORDS: usize = 4700;
 
+/// Makes the metrics known before any file is read.
+pub(crate) fn register_metrics() {
+    file::register();
+}
+
 struct Hosts {
     zones: Vec<NameBuf>,
     fallthrough: Fallthrough,

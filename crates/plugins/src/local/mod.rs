@@ -7,7 +7,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use metrics::Counter;
+use metrics::{Counter, RegisterError, registry};
 use server::{Plugin, Step, Visit, log};
 use wire::{Name, NameBuf, Owner, Rcode, Reply, Rtype, Section};
 
@@ -21,6 +21,12 @@ const LOOPBACK_PTR: &[u8] = b"\x011\x010\x010\x03127\x07in-addr\x04arpa\0";
 const LOG: log::Logger = log::plugin("local");
 
 static LOCALHOST_REQUESTS: Counter = Counter::new();
+
+pub(crate) fn register_metrics() -> Result<(), RegisterError> {
+    let help = "Counter of special localhost subdomain requests.";
+    registry().register_counter("coredns_local_localhost_requests_total", help, &LOCALHOST_REQUESTS)?;
+    Ok(())
+}
 
 struct Local {
     /// The zones of this plugin, `localhost` first.

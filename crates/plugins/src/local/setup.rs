@@ -4,7 +4,7 @@ use corefile::Diagnostic;
 use server::Setup;
 use wire::NameBuf;
 
-use super::{LOCALHOST_REQUESTS, Local};
+use super::{Local, register_metrics};
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut prefix = true;
@@ -30,11 +30,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             }
         }
     }
-    let _ = metrics::registry().register_counter(
-        "coredns_local_localhost_requests_total",
-        "Counter of special localhost subdomain requests.",
-        &LOCALHOST_REQUESTS,
-    );
+    register_metrics().map_err(|error| s.c.bare_err(error))?;
     let zones = ["localhost.", "0.in-addr.arpa.", "127.in-addr.arpa.", "255.in-addr.arpa."];
     let zones = zones.map(|zone| NameBuf::parse(zone).unwrap_or(NameBuf::root()));
     s.add(Local { zones, prefix });

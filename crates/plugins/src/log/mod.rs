@@ -14,7 +14,6 @@
 #[cfg(test)]
 pub(crate) mod capture;
 mod format;
-mod kind;
 mod line;
 mod setup;
 #[cfg(test)]
@@ -25,8 +24,8 @@ use std::time::Instant;
 use server::{Hooks, Metadata, MetadataView, Outcome, Plugin, Sent, Slot, Step, Turn, Visit};
 use wire::{Flags, NameBuf, Query, Reply};
 
+use crate::kind::{Classes, Kind};
 use format::Format;
-use kind::{Classes, Kind};
 use line::{Line, Written};
 pub(crate) use setup::setup;
 

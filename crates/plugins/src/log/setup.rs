@@ -9,8 +9,8 @@ use server::Setup;
 use wire::NameBuf;
 
 use super::format::{COMMON, Format, combined};
-use super::kind::Classes;
 use super::{Log, Rule};
+use crate::kind::Classes;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut rules = Vec::new();

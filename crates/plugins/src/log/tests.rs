@@ -3,8 +3,8 @@ use wire::{Owner, Query, Reply};
 
 use super::capture::Capture;
 use super::format::{COMMON, Format, Piece, Value, combined};
-use super::kind::{Class, Kind};
 use crate::harness::{ask, check, configure, refused, service};
+use crate::kind::{Class, Kind};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {

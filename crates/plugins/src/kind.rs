@@ -1,4 +1,5 @@
-//! What kind of reply it is, and the class of replies a rule may ask for.
+//! What kind of reply it is, and the class of kinds a rule may ask for: the one answer to this question for all
+//! plugins that treat successes, denials and errors differently.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -76,18 +77,24 @@ const KINDS: [(Kind, &str); 8] = [
 ];
 
 impl Kind {
-    /// The order of the questions is CoreDNS's and matters: NXDOMAIN behind a CNAME is neither denial nor success.
+    /// The kind of what the client is to get.
     pub fn of(outcome: Outcome, query: &Query, reply: &Reply) -> Kind {
         if outcome == Outcome::Drop {
             return Kind::OtherError;
         }
+        Kind::of_message(query, reply, outcome == Outcome::Records && wants_dnssec(query, reply))
+    }
+
+    /// The kind of a message; with `dnssec` an expired signature makes it an error. The order of the questions is
+    /// CoreDNS's and matters: NXDOMAIN behind a CNAME is neither denial nor success.
+    pub fn of_message(query: &Query, reply: &Reply, dnssec: bool) -> Kind {
         match reply.opcode {
             Opcode::UPDATE => return Kind::Update,
             Opcode::NOTIFY => return Kind::Meta,
             _ if matches!(query.question.qtype, Rtype::AXFR | Rtype::IXFR) => return Kind::Meta,
             _ => {}
         }
-        if outcome == Outcome::Records && wants_dnssec(query, reply) && has_expired(reply) {
+        if dnssec && has_expired(reply) {
             return Kind::OtherError;
         }
         let answers = !reply.section(Section::Answer).is_empty();

@@ -1,0 +1,49 @@
+//! The clock entries age by. Tests turn it forward instead of waiting.
+
+#[cfg(test)]
+use std::sync::Arc;
+#[cfg(test)]
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+#[cfg(test)]
+thread_local! {
+    // A test has a thread of its own, and its configuration is built there.
+    static SKEW: Arc<AtomicU64> = Arc::default();
+}
+
+/// Monotonic time.
+#[derive(Clone, Default)]
+pub(super) struct Clock {
+    #[cfg(test)]
+    skew: Option<Arc<AtomicU64>>,
+}
+
+impl Clock {
+    #[cfg(not(test))]
+    pub fn new() -> Clock {
+        Clock {}
+    }
+
+    #[cfg(not(test))]
+    pub fn now(&self) -> Instant {
+        Instant::now()
+    }
+}
+
+#[cfg(test)]
+impl Clock {
+    pub fn new() -> Clock {
+        Clock { skew: Some(SKEW.with(Arc::clone)) }
+    }
+
+    pub fn now(&self) -> Instant {
+        let millis = self.skew.as_ref().map_or(0, |skew| skew.load(Ordering::SeqCst));
+        Instant::now() + std::time::Duration::from_millis(millis)
+    }
+
+    /// Turns the clocks of all caches made on this thread forward.
+    pub fn advance(by: std::time::Duration) {
+        SKEW.with(|skew| skew.fetch_add(by.as_millis() as u64, Ordering::SeqCst));
+    }
+}

@@ -1,0 +1,217 @@
+//! Remembers replies: successes in one store, denials and server failures in another.
+//!
+//! ```text
+//! query()  look up ──→ fresh ──→ answer (and fetch again behind it, if popular and nearly over: refresh.rs)
+//!             │   └──→ stale ──→ answer, or ask the source first                              (stale.rs)
+//!             └──────→ miss ───→ lead, or follow one that asks already              (miss.rs, coalesce.rs)
+//! reply()  judge ──→ keep, with the same time to live on all records                 (judge.rs, keep.rs)
+//! ```
+//!
+//! A hit takes no lock and allocates nothing: it reads an immutable entry and copies it into the worker's reply.
+
+mod clock;
+mod coalesce;
+mod counters;
+mod entry;
+mod judge;
+mod keep;
+mod miss;
+mod options;
+mod refresh;
+mod setup;
+mod stale;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::hash::{BuildHasher, Hasher};
+use std::sync::Arc;
+use std::time::Instant;
+
+use foldhash::quality::RandomState;
+use server::{Hooks, Link, Metadata, MetadataView, Plugin, Step, Turn, Visit};
+use wire::{Flags, NameBuf, Opcode, Query};
+
+use crate::parse::is_under_any;
+use clock::Clock;
+use coalesce::Flights;
+use counters::{Counters, Series, Side};
+use entry::Entry;
+use options::Options;
+pub(crate) use setup::setup;
+use store::{Found, Store};
+
+struct Cache {
+    inner: Arc<Inner>,
+}
+
+/// What a cache is; shared with the work it has done behind the clients' backs.
+struct Inner {
+    zones: Vec<NameBuf>,
+    /// The zones as metrics show them.
+    label: String,
+    options: Options,
+    /// Seeded: names in queries are chosen by strangers.
+    hasher: RandomState,
+    success: Store,
+    denial: Store,
+    flights: Arc<Flights>,
+    counters: Counters,
+    clock: Clock,
+}
+
+/// The wildcard behind a cached answer, for metadata.
+struct Wildcard(Box<str>);
+
+impl Cache {
+    fn new(zones: Vec<NameBuf>, label: String, options: Options) -> Cache {
+        let inner = Inner {
+            zones,
+            label,
+            hasher: RandomState::default(),
+            success: Store::new(options.success.capacity),
+            denial: Store::new(options.denial.capacity),
+            options,
+            flights: Arc::default(),
+            counters: Counters::default(),
+            clock: Clock::new(),
+        };
+        Cache { inner: Arc::new(inner) }
+    }
+}
+
+impl Plugin for Cache {
+    fn name(&self) -> &'static str {
+        "cache"
+    }
+
+    fn hooks(&self) -> Hooks {
+        // Drops too, because others may wait for what comes of them.
+        Hooks::QUERY | Hooks::ANY_REPLY
+    }
+
+    fn query(&self, visit: &mut Visit<'_>) -> Step {
+        let query = &visit.query;
+        if query.opcode != Opcode::QUERY || !is_under_any(query.question.lower(), &self.inner.zones) {
+            return Step::Next;
+        }
+        self.inner.look_up(visit)
+    }
+
+    fn reply(&self, visit: &mut Visit<'_>) -> Turn {
+        self.inner.settle(visit);
+        Turn::Up
+    }
+
+    fn link(&self, link: &Link<'_>) {
+        let view = link.block().view_name().unwrap_or_default();
+        let servers = link.served().iter().map(|(server, _)| server.as_str());
+        self.inner.counters.link(servers, &self.inner.label, view);
+    }
+
+    fn as_metadata(&self) -> Option<&dyn Metadata> {
+        Some(self)
+    }
+}
+
+impl Metadata for Cache {
+    fn value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
+        if label != "zone/wildcard" {
+            return None;
+        }
+        let Wildcard(name) = view.slot()?.boxed.as_ref()?.downcast_ref()?;
+        Some(name.to_string())
+    }
+}
+
+impl Inner {
+    fn look_up(self: &Arc<Inner>, visit: &mut Visit<'_>) -> Step {
+        let now = self.clock.now();
+        let series = self.counters.of(visit.server());
+        series.requests.inc();
+        let hash = self.hash(visit.query);
+        if let Some((side, found)) = self.find(hash, visit.query, now)
+            && let Some(entry) = found.entry()
+        {
+            series.hits(side).inc();
+            return match entry.left(now) {
+                left @ 1.. => self.hit(visit, entry, left, now, series),
+                left => self.stale_hit(visit, entry, left, now, series),
+            };
+        }
+        self.miss(visit, hash, series)
+    }
+
+    /// Everything that makes two questions different.
+    fn hash(&self, query: &Query) -> u64 {
+        let question = &query.question;
+        let mut state = self.hasher.build_hasher();
+        state.write(question.lower().wire());
+        let flags = u64::from(query.dnssec_ok()) << 1 | u64::from(query.flags.has(Flags::CD));
+        state.write_u64(flags << 32 | u64::from(question.qtype.0) << 16 | u64::from(question.qclass.0));
+        state.finish()
+    }
+
+    /// The entry to serve, fresh or not too stale. Denials come first, but a failure never hides an answer.
+    fn find(&self, hash: u64, query: &Query, now: Instant) -> Option<(Side, Found)> {
+        let stale = &self.options.stale;
+        let serves = |entry: &Arc<Entry>| stale.allows(entry.left(now));
+        if stale.prefer_positive
+            && !stale.up_to.is_zero()
+            && let Some(found) = self.answering(hash, query)
+            && found.entry().is_some_and(serves)
+        {
+            return Some((Side::Success, found));
+        }
+        let usable = |found: &Found| found.entry().is_some_and(|entry| entry.matches(query) && serves(entry));
+        let success = || self.success.get(hash).filter(usable).map(|found| (Side::Success, found));
+        match self.denial.get(hash).filter(usable) {
+            Some(denial) if denial.entry().is_some_and(|entry| entry.is_failure()) => {
+                success().or(Some((Side::Denial, denial)))
+            }
+            Some(denial) => Some((Side::Denial, denial)),
+            None => success(),
+        }
+    }
+
+    /// The success that answers this question, if need be the last one that did.
+    fn answering(&self, hash: u64, query: &Query) -> Option<Found> {
+        let found = self.success.get(hash)?;
+        let answering = found.entry()?.answering_for(query);
+        found.choose(answering)
+    }
+
+    fn hit(
+        self: &Arc<Inner>,
+        visit: &mut Visit<'_>,
+        entry: &Arc<Entry>,
+        left: i64,
+        now: Instant,
+        series: &Arc<Series>,
+    ) -> Step {
+        if self.is_due(entry, left, now) {
+            visit.note(|_| "popular and nearly over: fetched again behind this answer".to_owned());
+            self.refresh_behind(visit, entry, now, false, series);
+        }
+        visit.note(|_| {
+            let age = now.saturating_duration_since(entry.stored).as_secs();
+            format!("hit: kept {age} s ago, {left} s left")
+        });
+        self.answer(visit, entry, left)
+    }
+
+    /// Answers with an entry that has so many seconds left.
+    fn answer(&self, visit: &mut Visit<'_>, entry: &Entry, left: i64) -> Step {
+        let left = u32::try_from(left).unwrap_or(0);
+        let ttl = if self.options.keep_ttl { entry.ttl } else { left };
+        entry.fill(visit.query, visit.reply, ttl);
+        remember_wildcard(visit, entry);
+        Step::Answer
+    }
+}
+
+fn remember_wildcard(visit: &mut Visit<'_>, entry: &Entry) {
+    if let Some(wildcard) = &entry.wildcard {
+        visit.slot.boxed = Some(Box::new(Wildcard(wildcard.clone())));
+    }
+}

@@ -1,0 +1,200 @@
+//! Where entries lie: 256 shards of buckets, read without a lock.
+//!
+//! ```text
+//! hash ─┬─ low 8 bits ──→ shard ─────┐
+//!       └─ bits above ──→ bucket ────┴─→ ArcSwapOption<Bucket> ──→ (hash, entry), seldom more than one
+//! ```
+//!
+//! A bucket is never changed, only replaced, by whoever holds its shard's lock. A reader holds the bucket it
+//! loaded and with it all entries in it, whatever happens meanwhile.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::{ArcSwapOption, Guard};
+
+use super::entry::{Answering, Entry};
+
+const SHARDS: usize = 256;
+/// However small a capacity is asked for, a shard holds this many.
+const LEAST: usize = 4;
+/// Beyond this many buckets lie longer instead of there being more: nobody knows whether they will ever be used.
+const MOST_BUCKETS: usize = 4096;
+
+/// Entries by hash, up to a number per shard; more put a random one out.
+pub(super) struct Store {
+    buckets: Box<[ArcSwapOption<Bucket>]>,
+    /// How many belong to a shard; a power of two.
+    per_shard: usize,
+    capacity: usize,
+    writers: Box<[Mutex<Writer>]>,
+    len: AtomicUsize,
+}
+
+/// What only those see who write.
+struct Writer {
+    len: usize,
+    random: u64,
+}
+
+#[derive(Clone)]
+struct Slot {
+    hash: u64,
+    entry: Arc<Entry>,
+}
+
+/// Entries whose hashes fall together. The first, mostly the only one, lies in place.
+#[derive(Clone)]
+struct Bucket {
+    first: Slot,
+    more: Vec<Slot>,
+}
+
+impl Bucket {
+    fn slots(&self) -> impl Iterator<Item = &Slot> {
+        std::iter::once(&self.first).chain(&self.more)
+    }
+
+    fn of(slots: impl IntoIterator<Item = Slot>) -> Option<Arc<Bucket>> {
+        let mut slots = slots.into_iter();
+        let first = slots.next()?;
+        Some(Arc::new(Bucket { first, more: slots.collect() }))
+    }
+}
+
+/// An entry that was found, held as long as this is.
+pub(super) struct Found {
+    bucket: Guard<Option<Arc<Bucket>>>,
+    /// The number of the slot.
+    at: usize,
+    last_good: bool,
+}
+
+impl Found {
+    pub fn entry(&self) -> Option<&Arc<Entry>> {
+        let bucket = self.bucket.as_ref()?;
+        let slot = if self.at == 0 { &bucket.first } else { bucket.more.get(self.at - 1)? };
+        if self.last_good { slot.entry.last_good.as_ref() } else { Some(&slot.entry) }
+    }
+
+    /// The one of two that was said to answer.
+    pub fn choose(mut self, answering: Answering) -> Option<Found> {
+        self.last_good = answering == Answering::LastGood;
+        (answering != Answering::None).then_some(self)
+    }
+}
+
+impl Store {
+    /// `capacity` entries, less what does not divide by 256. One below zero is taken for none.
+    pub fn new(capacity: i64) -> Store {
+        let capacity = (usize::try_from(capacity).unwrap_or(0) / SHARDS).max(LEAST);
+        let per_shard = capacity.min(MOST_BUCKETS).next_power_of_two();
+        let seed = RandomState::new();
+        Store {
+            buckets: (0..SHARDS * per_shard).map(|_| ArcSwapOption::empty()).collect(),
+            per_shard,
+            capacity,
+            // Never zero, or it would stay so.
+            writers: (0..SHARDS)
+                .map(|i| Mutex::new(Writer { len: 0, random: seed.hash_one(i) | 1 }))
+                .collect(),
+            len: AtomicUsize::new(0),
+        }
+    }
+
+    pub fn get(&self, hash: u64) -> Option<Found> {
+        let bucket = self.bucket(hash).load();
+        let at = bucket.as_ref()?.slots().position(|slot| slot.hash == hash)?;
+        Some(Found { bucket, at, last_good: false })
+    }
+
+    /// Stores an entry in the place of the one with its hash. True if another had to go for it.
+    pub fn insert(&self, entry: Arc<Entry>) -> bool {
+        let hash = entry.hash;
+        let mut writer = self.writer(hash);
+        let place = self.bucket(hash);
+        let known = place.load_full().is_some_and(|bucket| bucket.slots().any(|slot| slot.hash == hash));
+        let evicted = !known && writer.len >= self.capacity && self.evict(shard(hash), &mut writer);
+        if !known {
+            writer.len += 1;
+            self.len.fetch_add(1, Ordering::Relaxed);
+        }
+        // Loaded again: the one that went may have lain here.
+        let others = rest(place, hash);
+        place.store(Bucket::of(std::iter::once(Slot { hash, entry }).chain(others)));
+        evicted
+    }
+
+    pub fn remove(&self, hash: u64) {
+        let place = self.bucket(hash);
+        // Mostly there is none, and then there is nothing to lock for.
+        if place.load().is_none() {
+            return;
+        }
+        let mut writer = self.writer(hash);
+        self.take_out(place, hash, &mut writer);
+    }
+
+    pub fn len(&self) -> usize {
+        self.len.load(Ordering::Relaxed)
+    }
+
+    /// Puts a random entry of the shard out.
+    fn evict(&self, shard: usize, writer: &mut Writer) -> bool {
+        let random = writer.next_random();
+        let first = shard * self.per_shard;
+        for step in 0..self.per_shard {
+            let place = &self.buckets[first + (random as usize + step) % self.per_shard];
+            if let Some(bucket) = place.load_full() {
+                let number = (random >> 32) as usize % (1 + bucket.more.len());
+                let Some(hash) = bucket.slots().nth(number).map(|slot| slot.hash) else { continue };
+                self.take_out(place, hash, writer);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn take_out(&self, place: &ArcSwapOption<Bucket>, hash: u64, writer: &mut Writer) {
+        let Some(bucket) = place.load_full() else { return };
+        let others: Vec<Slot> = rest(place, hash).collect();
+        if others.len() == 1 + bucket.more.len() {
+            return;
+        }
+        place.store(Bucket::of(others));
+        writer.len -= 1;
+        self.len.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn bucket(&self, hash: u64) -> &ArcSwapOption<Bucket> {
+        let within = (hash as usize / SHARDS) & (self.per_shard - 1);
+        &self.buckets[shard(hash) * self.per_shard + within]
+    }
+
+    fn writer(&self, hash: u64) -> std::sync::MutexGuard<'_, Writer> {
+        self.writers[shard(hash)].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Writer {
+    /// xorshift64: it only has to be different every time.
+    fn next_random(&mut self) -> u64 {
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        self.random
+    }
+}
+
+fn shard(hash: u64) -> usize {
+    hash as usize % SHARDS
+}
+
+/// The slots of a bucket with other hashes.
+fn rest(place: &ArcSwapOption<Bucket>, hash: u64) -> impl Iterator<Item = Slot> {
+    let bucket = place.load_full();
+    let slots: Vec<Slot> =
+        bucket.iter().flat_map(|bucket| bucket.slots()).filter(|slot| slot.hash != hash).cloned().collect();
+    slots.into_iter()
+}

@@ -1,0 +1,255 @@
+//! Many at once, and only one asks.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use server::{Answered, Client, Service, Transport};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
+use wire::{Edns, Flags, NameBuf, Query, Rtype};
+
+use super::super::coalesce::{Ending, Flights, Joined, Landed};
+use super::source::{Setting, later};
+use crate::harness::present;
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime")
+}
+
+fn client(transport: Transport) -> Client {
+    let here = SocketAddr::from(([127, 0, 0, 1], 53));
+    Client { remote: here, local: here, transport }
+}
+
+fn query(name: &str) -> Query {
+    let mut query = Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A);
+    query.flags = Flags::default();
+    query
+}
+
+fn send(runtime: &Runtime, service: &Arc<Service>, query: &Query) -> JoinHandle<Answered> {
+    send_over(runtime, service, query, Transport::Udp)
+}
+
+fn send_over(
+    runtime: &Runtime,
+    service: &Arc<Service>,
+    query: &Query,
+    over: Transport,
+) -> JoinHandle<Answered> {
+    let (service, packet) = (service.clone(), query.to_packet());
+    runtime.spawn(async move { service.answer(&packet, client(over)).await })
+}
+
+fn texts(runtime: &Runtime, sent: Vec<JoinHandle<Answered>>) -> Vec<String> {
+    let landed = sent.into_iter().map(|one| runtime.block_on(one).expect("no panic"));
+    landed.map(|answered| present(&answered).trim().replace('\n', " / ")).collect()
+}
+
+#[test]
+fn a_thousand_misses_are_one_query() {
+    let (setting, runtime) = (Setting::new(""), runtime());
+    setting.takes(Duration::from_millis(300));
+    let sent = (0..1000).map(|_| send(&runtime, &setting.service, &query("slow.example."))).collect();
+    let answers = texts(&runtime, sent);
+    assert_eq!(answers.len(), 1000);
+    for answer in answers {
+        assert_eq!(answer, "NOERROR qr / answer: slow.example. 30 IN A 10.0.0.1");
+    }
+    assert_eq!(setting.asked(), 1);
+}
+
+#[test]
+fn so_are_a_thousand_quick_ones() {
+    let (setting, runtime) = (Setting::new(""), runtime());
+    for round in 0..50 {
+        let name = format!("n{round}.example.");
+        let sent = (0..40).map(|_| send(&runtime, &setting.service, &query(&name))).collect();
+        texts(&runtime, sent);
+        assert_eq!(setting.asked(), round + 1);
+    }
+}
+
+#[test]
+fn a_cancelled_leader_is_followed_by_one_other() {
+    let (setting, runtime) = (Setting::new(""), runtime());
+    setting.takes(Duration::from_millis(300));
+    let leader = send(&runtime, &setting.service, &query("slow.example."));
+    setting.wait_for_asked(1);
+    let sent: Vec<_> = (0..999).map(|_| send(&runtime, &setting.service, &query("slow.example."))).collect();
+    std::thread::sleep(Duration::from_millis(50));
+    leader.abort();
+    let answers = texts(&runtime, sent);
+    assert!(answers.iter().all(|answer| answer == "NOERROR qr / answer: slow.example. 30 IN A 10.0.0.1"));
+    assert_eq!((answers.len(), setting.asked()), (999, 2));
+}
+
+#[test]
+fn a_leader_that_panics_is_followed_by_one_other() {
+    let (setting, runtime) = (Setting::new(""), runtime());
+    setting.says("panic");
+    setting.takes(Duration::from_millis(100));
+    let leader = send(&runtime, &setting.service, &query("slow.example."));
+    setting.wait_for_asked(1);
+    let sent: Vec<_> = (0..50).map(|_| send(&runtime, &setting.service, &query("slow.example."))).collect();
+    std::thread::sleep(Duration::from_millis(20));
+    setting.says("a 30 10.0.0.1");
+    assert_eq!(texts(&runtime, vec![leader]), ["SERVFAIL qr"]);
+    let answers = texts(&runtime, sent);
+    assert!(answers.iter().all(|answer| answer.starts_with("NOERROR")), "{answers:?}");
+    assert_eq!(setting.asked(), 2);
+}
+
+#[test]
+fn whatever_comes_is_shared() {
+    for (says, expected) in [
+        ("refused", "REFUSED qr"),
+        ("nxdomain-alone", "NXDOMAIN qr"),
+        ("alias 30", "NOERROR qr / answer: slow.example. 30 IN CNAME target.example."),
+        ("servfail", "SERVFAIL qr"),
+        ("fail", "SERVFAIL qr"),
+        ("fail-silent", "SERVFAIL qr"),
+        ("drop", "dropped"),
+        ("tc 30", "NOERROR qr,tc / answer: slow.example. 30 IN A 10.0.0.1"),
+    ] {
+        let (setting, runtime) = (Setting::new(""), runtime());
+        setting.says(says);
+        setting.takes(Duration::from_millis(100));
+        let sent = (0..50).map(|_| send(&runtime, &setting.service, &query("slow.example."))).collect();
+        let answers = texts(&runtime, sent);
+        assert!(answers.iter().all(|answer| answer == expected), "{says}: {answers:?}");
+        assert_eq!(setting.asked(), 1, "{says}");
+        // And a failure is shared with those who waited for it, not with later ones.
+        if says == "fail-silent" {
+            texts(&runtime, vec![send(&runtime, &setting.service, &query("slow.example."))]);
+            assert_eq!(setting.asked(), 2);
+        }
+    }
+}
+
+#[test]
+fn a_reason_is_shared_too() {
+    let (setting, runtime) = (Setting::new(""), runtime());
+    setting.says("fail");
+    setting.takes(Duration::from_millis(50));
+    let sent: Vec<_> = (0..3).map(|_| send(&runtime, &setting.service, &query("slow.example."))).collect();
+    for one in sent {
+        let answered = runtime.block_on(one).expect("no panic");
+        assert_eq!(answered.error.as_deref(), Some("the source is down"));
+    }
+}
+
+#[test]
+fn truncated_answers_are_only_for_those_as_small() {
+    let (setting, runtime) = (Setting::new(""), runtime());
+    setting.says("tc 30");
+    setting.takes(Duration::from_millis(100));
+    let small = send(&runtime, &setting.service, &query("slow.example."));
+    setting.wait_for_asked(1);
+    let mut large = query("slow.example.");
+    large.edns = Some(Edns { udp_size: 4096, version: 0, extended_rcode: 0, flags: 0 });
+    let others = vec![
+        small,
+        send(&runtime, &setting.service, &query("slow.example.")),
+        send(&runtime, &setting.service, &large),
+        send_over(&runtime, &setting.service, &query("slow.example."), Transport::Tcp),
+    ];
+    texts(&runtime, others);
+    assert_eq!(setting.asked(), 3);
+}
+
+#[test]
+fn different_questions_do_not_wait_for_each_other() {
+    let (setting, runtime) = (Setting::new(""), runtime());
+    setting.takes(Duration::from_millis(100));
+    let plain = query("slow.example.");
+    let mut dnssec = plain.clone();
+    dnssec.edns = Some(Edns { udp_size: 1232, version: 0, extended_rcode: 0, flags: Edns::DO });
+    let mut unchecked = plain.clone();
+    unchecked.flags.set(Flags::CD, true);
+    let mut other = plain.clone();
+    other.question.qtype = Rtype::AAAA;
+    let spelled = query("SLOW.example.");
+    let all = [&plain, &dnssec, &unchecked, &other, &spelled];
+    let sent = all.iter().flat_map(|q| (0..10).map(|_| send(&runtime, &setting.service, q))).collect();
+    texts(&runtime, sent);
+    assert_eq!(setting.asked(), 4);
+}
+
+#[test]
+fn a_lookup_never_waits_for_its_own_leader() {
+    let (setting, runtime) = (Setting::with(". {|cache|lookup|source|}"), runtime());
+    setting.takes(Duration::from_millis(50));
+    let start = Instant::now();
+    let sent = (0..20).map(|_| send(&runtime, &setting.service, &query("self.example."))).collect();
+    let answers = texts(&runtime, sent);
+    assert!(answers.iter().all(|answer| answer.starts_with("NOERROR")), "{answers:?}");
+    assert!(start.elapsed() < Duration::from_secs(2));
+    assert_eq!(setting.asked(), 1);
+}
+
+#[test]
+fn the_probe_of_loop_comes_round() {
+    let (setting, runtime) = (Setting::new(""), runtime());
+    setting.takes(Duration::from_millis(50));
+    let mut probe = query("1.2.");
+    probe.question.qtype = Rtype::HINFO;
+    let sent = (0..3).map(|_| send(&runtime, &setting.service, &probe)).collect();
+    texts(&runtime, sent);
+    assert_eq!(setting.asked(), 3);
+}
+
+#[test]
+fn stale_answers_are_verified_once_for_all() {
+    for (says, expected) in [("a 60 10.0.0.2", "60 IN A 10.0.0.2"), ("fail", "0 IN A 10.0.0.1")] {
+        let (setting, runtime) = (Setting::new("{|serve_stale 1h verify|}"), runtime());
+        texts(&runtime, vec![send(&runtime, &setting.service, &query("slow.example."))]);
+        later(40);
+        setting.says(says);
+        setting.takes(Duration::from_millis(100));
+        let sent = (0..100).map(|_| send(&runtime, &setting.service, &query("slow.example."))).collect();
+        let answers = texts(&runtime, sent);
+        assert!(answers.iter().all(|answer| answer.ends_with(expected)), "{says}: {answers:?}");
+        assert_eq!(setting.asked(), 2, "{says}");
+    }
+}
+
+#[test]
+fn no_flight_is_left_behind() {
+    let runtime = Builder::new_current_thread().build().expect("a runtime");
+    let flights = Arc::new(Flights::default());
+    let query = query("a.example.");
+    let lead = || match flights.join(7, &query) {
+        Joined::Leads(leader) => leader,
+        Joined::Follows(_) => panic!("there is a leader"),
+    };
+    let follow = || match flights.join(7, &query) {
+        Joined::Follows(follower) => follower,
+        Joined::Leads(_) => panic!("there is no leader"),
+    };
+    // Ended, alone and with a follower.
+    lead().end(|| panic!("nobody wants to know"));
+    assert_eq!(flights.len(), 0);
+    let (leader, follower) = (lead(), follow());
+    leader.end(|| Ending::Drop);
+    assert!(matches!(runtime.block_on(follower.land()), Landed::Ended(_)));
+    assert_eq!(flights.len(), 0);
+    // Given up, alone and with followers that give up too.
+    drop(lead());
+    assert_eq!(flights.len(), 0);
+    let (leader, first, second) = (lead(), follow(), follow());
+    drop((first, leader));
+    assert_eq!(flights.len(), 1);
+    drop(second);
+    assert_eq!(flights.len(), 0);
+    // A newcomer takes an orphaned flight over; a follower does, too.
+    let (leader, follower) = (lead(), follow());
+    drop(leader);
+    let leader = lead();
+    drop(leader);
+    let Landed::Promoted(leader) = runtime.block_on(follower.land()) else { panic!("nobody leads") };
+    drop(follow());
+    leader.end(|| Ending::Drop);
+    assert_eq!(flights.len(), 0);
+}

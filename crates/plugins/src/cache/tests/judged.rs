@@ -1,0 +1,100 @@
+//! Which replies answer their question.
+
+use wire::{Class, Flags, NameBuf, Opt, Owner, Query, Rcode, Reply, Rtype, Section};
+
+use super::super::judge::Verdict;
+use super::super::options::Options;
+use crate::kind::Kind;
+
+fn name(text: &str) -> NameBuf {
+    NameBuf::parse(text).expect("a name")
+}
+
+/// A reply with answers such as `a.>b.` (an alias) and `b.=A`.
+fn reply(query: &Query, records: &str) -> Reply {
+    let mut reply = Reply::new();
+    reply.begin(query);
+    for record in records.split_whitespace() {
+        let (owner, data) = record.split_at(record.find(['>', '=']).expect("a kind"));
+        let owner = match owner == query.question.name().to_string() {
+            true => Owner::Question(0),
+            false => reply.store(name(owner).as_name()),
+        };
+        match data.split_at(1) {
+            (">", target) => reply.push(Section::Answer, owner, Rtype::CNAME, 30, name(target).wire()),
+            (_, rtype) => {
+                let rtype = Rtype::from_mnemonic(rtype).expect("a type");
+                reply.push(Section::Answer, owner, rtype, 30, &[1, 2, 3, 4]);
+            }
+        }
+    }
+    reply
+}
+
+#[test]
+fn aliases() {
+    for (what, qtype, records, answers) in [
+        ("plain", "A", "a.=A", true),
+        ("in another spelling", "A", "A.=A", true),
+        ("of another type", "A", "a.=TXT", false),
+        ("of another name", "A", "b.=A", false),
+        ("one alias", "A", "a.>b. b.=A", true),
+        ("in any order", "A", "b.=A a.>b.", true),
+        ("three", "A", "a.>b. b.>c. c.>d. d.=A", true),
+        ("leading nowhere", "A", "a.>b.", false),
+        ("leading to another type", "A", "a.>b. b.=TXT", false),
+        ("data at the alias does not count", "A", "a.=A a.>b.", false),
+        ("twice the same", "A", "a.>b. a.>B. b.=A", true),
+        ("two different", "A", "a.>b. a.>c. b.=A c.=A", false),
+        ("a circle", "A", "a.>b. b.>a.", false),
+        ("to itself", "A", "a.>a. a.=A", false),
+        ("asked for itself", "CNAME", "a.>b.", true),
+        ("asked for, of another name", "CNAME", "b.>c.", false),
+        ("anything", "ANY", "a.=TXT", true),
+        ("anything of another name", "ANY", "b.=TXT", false),
+    ] {
+        let query = Query::ask(name("a.").as_name(), Rtype::from_mnemonic(qtype).expect("a type"));
+        let reply = reply(&query, records);
+        let verdict = Verdict::of(&query, &reply, &Options::default());
+        assert_eq!(verdict.answering, answers, "{what}");
+        assert_eq!(verdict.refusal.is_none(), answers, "{what}");
+    }
+}
+
+#[test]
+fn classes() {
+    let mut query = Query::ask(name("a.").as_name(), Rtype::A);
+    let reply = reply(&query, "a.=A");
+    for (class, answers) in [(Class::IN, true), (Class::CH, false), (Class::ANY, true)] {
+        query.question.qclass = class;
+        assert_eq!(Verdict::of(&query, &reply, &Options::default()).answering, answers, "{class}");
+    }
+}
+
+#[test]
+fn kinds() {
+    let query = Query::ask(name("a.").as_name(), Rtype::A);
+    let soa = |reply: &mut Reply| reply.push(Section::Authority, Owner::Question(0), Rtype::SOA, 30, &[]);
+    let of = |reply: &Reply| {
+        let verdict = Verdict::of(&query, reply, &Options::default());
+        (verdict.kind, verdict.lifetime.as_secs(), verdict.refusal.is_none())
+    };
+    let mut alias = reply(&query, "a.>b.");
+    assert_eq!(of(&alias), (Kind::NoError, 30, false));
+    soa(&mut alias);
+    assert_eq!(of(&alias), (Kind::NoData, 30, true));
+    // A denial that brings an answer contradicts itself.
+    alias.rcode = Rcode::NXDOMAIN;
+    assert_eq!(of(&alias), (Kind::OtherError, 5, false));
+    // A signature of long ago, if the reply is one with DNSSEC.
+    let mut signed = reply(&query, "a.=A");
+    signed.push(Section::Answer, Owner::Question(0), Rtype::RRSIG, 30, &[0; 20]);
+    assert_eq!(of(&signed), (Kind::NoError, 30, true));
+    signed.opt = Some(Opt::new(4096, true));
+    assert_eq!(of(&signed), (Kind::OtherError, 5, false));
+    let mut cut = reply(&query, "a.=A");
+    cut.flags.set(Flags::TC, true);
+    assert_eq!(of(&cut), (Kind::NoError, 30, false));
+    let transfer = Query::ask(name("a.").as_name(), Rtype::AXFR);
+    assert!(Verdict::of(&transfer, &reply(&transfer, "a.=A"), &Options::default()).refusal.is_some());
+}

@@ -1,0 +1,11 @@
+//! The cache before a source that does as it is told, and with a clock that can be turned.
+
+mod coalesced;
+mod forms;
+mod judged;
+mod kept;
+mod metrics;
+mod refreshed;
+mod source;
+mod staled;
+mod stored;

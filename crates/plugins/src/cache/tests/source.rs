@@ -1,0 +1,280 @@
+//! A source that does as it is told, and counts how often it is asked.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use server::{
+    Availability, Hooks, Input, Metadata, MetadataView, Plugin, PluginSpec, Service, Step, Turn, Visit,
+    config, task,
+};
+use wire::{Flags, NameBuf, Owner, Rcode, Reply, Rtype, Section};
+
+use super::super::clock::Clock;
+use crate::harness::answer;
+
+const SOA: &[u8] =
+    b"\x02ns\x07example\0\x05admin\x07example\0\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01";
+
+thread_local! {
+    // Setup runs on the test's own thread, which is how a test gets hold of its source.
+    static SCRIPT: RefCell<Option<Arc<Script>>> = const { RefCell::new(None) };
+}
+
+/// What the source is told.
+pub struct Script {
+    says: Mutex<(String, Duration)>,
+    asked: AtomicUsize,
+    seen: Mutex<Vec<String>>,
+}
+
+/// A cache before a source.
+pub struct Setting {
+    pub service: Arc<Service>,
+    pub script: Arc<Script>,
+}
+
+static PLUGINS: &[PluginSpec] = &[
+    spec("metadata", crate::metadata::setup),
+    spec("cancel", crate::cancel::setup),
+    spec("reader", |s| {
+        s.add(Reader);
+        Ok(())
+    }),
+    spec("cache", super::super::setup),
+    spec("lookup", |s| {
+        s.add(AskAgain);
+        Ok(())
+    }),
+    spec("source", |s| {
+        let script = SCRIPT.with(|script| script.borrow().clone()).expect("a script");
+        s.add(Source { script });
+        Ok(())
+    }),
+];
+
+const fn spec(name: &'static str, setup: server::SetupFn) -> PluginSpec {
+    PluginSpec { name, about: "", availability: Availability::Here(setup) }
+}
+
+impl Setting {
+    /// `|` in the options stands for a new line.
+    pub fn new(cache: &str) -> Setting {
+        Setting::with(". {\ncache CACHE\nsource\n}".replace("CACHE", cache).as_str())
+    }
+
+    pub fn with(corefile: &str) -> Setting {
+        let script = Arc::new(Script {
+            says: Mutex::new(("a 30 10.0.0.1".to_owned(), Duration::ZERO)),
+            asked: AtomicUsize::new(0),
+            seen: Mutex::default(),
+        });
+        SCRIPT.with(|known| *known.borrow_mut() = Some(script.clone()));
+        let contents = corefile.replace('|', "\n").into_bytes();
+        let input = Input { name: "Corefile".into(), contents, dns_port: "53".into() };
+        let config = config::build(&input, PLUGINS, &corefile::Disk).unwrap_or_else(|e| panic!("{}", e[0]));
+        let service = config.services().next().expect("a service").1.clone();
+        Setting { service, script }
+    }
+
+    pub fn says(&self, what: &str) {
+        self.script.says.lock().expect("not poisoned").0 = what.to_owned();
+    }
+
+    pub fn takes(&self, time: Duration) {
+        self.script.says.lock().expect("not poisoned").1 = time;
+    }
+
+    pub fn asked(&self) -> usize {
+        self.script.asked.load(Ordering::SeqCst)
+    }
+
+    /// The last query the source got: its flags and transport.
+    pub fn last_seen(&self) -> String {
+        self.script.seen.lock().expect("not poisoned").last().cloned().unwrap_or_default()
+    }
+
+    /// The reply's lines, joined.
+    pub fn ask(&self, question: &str) -> String {
+        answer(&self.service, question).trim().replace('\n', " / ")
+    }
+
+    #[track_caller]
+    pub fn check(&self, question: &str, expected: &str) {
+        assert_eq!(self.ask(question), expected, "{question}");
+    }
+
+    /// Waits until the source was asked so often and its answer had time to be kept.
+    #[track_caller]
+    pub fn wait_for_asked(&self, times: usize) {
+        let start = Instant::now();
+        while self.asked() < times {
+            assert!(start.elapsed() < Duration::from_secs(5), "asked {} times, not {times}", self.asked());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        std::thread::sleep(Duration::from_millis(60));
+        assert_eq!(self.asked(), times);
+    }
+
+    /// Asks again and again until the answer is this one.
+    #[track_caller]
+    pub fn eventually(&self, question: &str, expected: &str) {
+        let start = Instant::now();
+        while self.ask(question) != expected {
+            assert!(start.elapsed() < Duration::from_secs(5), "still {}", self.ask(question));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+pub fn later(seconds: u64) {
+    Clock::advance(Duration::from_secs(seconds));
+}
+
+struct Source {
+    script: Arc<Script>,
+}
+
+impl Plugin for Source {
+    fn name(&self) -> &'static str {
+        "source"
+    }
+
+    fn query(&self, visit: &mut Visit<'_>) -> Step {
+        self.script.asked.fetch_add(1, Ordering::SeqCst);
+        let ad = if visit.query.flags.has(Flags::AD) { " ad" } else { "" };
+        let seen = format!("{}{ad}", visit.client.transport.proto());
+        self.script.seen.lock().expect("not poisoned").push(seen);
+        let (what, time) = self.script.says.lock().expect("not poisoned").clone();
+        if time.is_zero() {
+            return say(&what, visit);
+        }
+        let sleep = async move { tokio::time::sleep(time).await };
+        Step::Wait(task(sleep, move |(), visit| say(&what, visit)))
+    }
+
+    fn as_metadata(&self) -> Option<&dyn Metadata> {
+        Some(self)
+    }
+}
+
+impl Metadata for Source {
+    fn value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
+        let wild = view.query.question.lower().to_string().starts_with("wild.");
+        // Only the plugin that made the reply knows; a hit never came so far.
+        let passed = view.slot().is_some_and(|slot| slot.words[3] == 1);
+        (label == "zone/wildcard" && wild && passed).then(|| "*.example.".to_owned())
+    }
+}
+
+/// `a TTL ADDRESS`, `nxdomain TTL`, `chain TTL` and so on.
+fn say(what: &str, visit: &mut Visit<'_>) -> Step {
+    visit.slot.words[3] = 1;
+    let words: Vec<&str> = what.split(' ').collect();
+    let ttl = words.get(1).map_or(0, |ttl| ttl.parse().expect("a TTL"));
+    let qtype = visit.query.question.qtype;
+    let reply = visit.begin();
+    match words[0] {
+        "a" => push_a(reply, ttl, words[2]),
+        "aa" => {
+            reply.flags = Flags(reply.flags.0 | Flags::AA.0 | Flags::AD.0 | Flags::RA.0);
+            push_a(reply, ttl, words[2]);
+        }
+        "nxdomain" => {
+            reply.rcode = Rcode::NXDOMAIN;
+            push_soa(reply, ttl);
+        }
+        "nxdomain-alone" => reply.rcode = Rcode::NXDOMAIN,
+        "nodata" => push_soa(reply, ttl),
+        "empty" => {}
+        "referral" => reply.push(Section::Authority, Owner::Question(0), Rtype::NS, ttl, b"\x02ns\0"),
+        "alias" => push_cname(reply, ttl),
+        "alias-nodata" => {
+            push_cname(reply, ttl);
+            push_soa(reply, ttl);
+        }
+        "alias-a" => {
+            push_cname(reply, ttl);
+            let owner = reply.store(name("target.example.").as_name());
+            reply.push(Section::Answer, owner, qtype, ttl + 10, &[10, 0, 0, 7]);
+        }
+        "tc" => {
+            reply.flags.set(Flags::TC, true);
+            push_a(reply, ttl, "10.0.0.1");
+        }
+        "servfail" => reply.rcode = Rcode::SERVFAIL,
+        "notimp" => reply.rcode = Rcode::NOTIMP,
+        "refused" => reply.rcode = Rcode::REFUSED,
+        "fail" => return Step::error(Rcode::SERVFAIL, "the source is down"),
+        "fail-silent" => return Step::fail(Rcode::SERVFAIL),
+        "fail-refused" => return Step::error(Rcode::REFUSED, "not for you"),
+        "drop" => return Step::Drop,
+        "panic" => panic!("told to"),
+        _ => panic!("the source does not know how to {what}"),
+    }
+    Step::Answer
+}
+
+fn name(text: &str) -> NameBuf {
+    NameBuf::parse(text).expect("a name")
+}
+
+fn push_a(reply: &mut Reply, ttl: u32, address: &str) {
+    let address: std::net::Ipv4Addr = address.parse().expect("an address");
+    reply.push(Section::Answer, Owner::Question(0), Rtype::A, ttl, &address.octets());
+}
+
+fn push_cname(reply: &mut Reply, ttl: u32) {
+    reply.push(Section::Answer, Owner::Question(0), Rtype::CNAME, ttl, name("target.example.").wire());
+}
+
+fn push_soa(reply: &mut Reply, ttl: u32) {
+    let owner = reply.store(name("example.").as_name());
+    reply.push(Section::Authority, owner, Rtype::SOA, ttl, SOA);
+}
+
+/// Notes the wildcard, as `log` with its metadata would.
+struct Reader;
+
+impl Plugin for Reader {
+    fn name(&self) -> &'static str {
+        "reader"
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::RECORDS
+    }
+
+    fn reply(&self, visit: &mut Visit<'_>) -> Turn {
+        let wildcard = visit.metadata("zone/wildcard").unwrap_or_else(|| "none".to_owned());
+        visit.note(|_| wildcard);
+        Turn::Up
+    }
+}
+
+/// Looks names with `self` in them up again through the whole server, as those do that follow aliases.
+struct AskAgain;
+
+impl Plugin for AskAgain {
+    fn name(&self) -> &'static str {
+        "lookup"
+    }
+
+    fn query(&self, visit: &mut Visit<'_>) -> Step {
+        if visit.depth() > 0 || !visit.query.question.lower().to_string().contains("self") {
+            return Step::Next;
+        }
+        let again = visit.query.question.name().to_buf();
+        match visit.lookup(again.as_name(), Rtype::A) {
+            server::Lookup::Ready(found) => {
+                visit.adopt(&found);
+                Step::Answer
+            }
+            server::Lookup::Pending(below) => Step::Wait(task(below, |found, visit| {
+                visit.adopt(&found);
+                Step::Answer
+            })),
+        }
+    }
+}

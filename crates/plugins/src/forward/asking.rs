@@ -1,0 +1,212 @@
+//! One query put to one upstream after the other until one answers.
+
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use upstream::{Answer, Error, Network};
+use wire::{Flags, Rcode, Reply};
+
+use super::targets::Target;
+use super::{Core, HEALTHCHECK_BROKEN};
+
+/// Attempts per upstream if the Corefile does not say otherwise.
+const ATTEMPTS_PER_UPSTREAM: u64 = 2;
+/// Without a limit of attempts, upstreams that refuse at once would be asked as fast as the machine can.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// What to ask, and how.
+pub(super) struct Asking {
+    pub core: Arc<Core>,
+    pub packet: Vec<u8>,
+    pub network: Network,
+    /// The largest UDP reply the client takes.
+    pub udp_size: u16,
+    /// No attempt begins after this.
+    pub deadline: Instant,
+}
+
+/// What came of it.
+pub(super) struct Asked {
+    pub end: End,
+    /// The upstream that was asked last.
+    pub last: Option<SocketAddr>,
+    took: Duration,
+    trouble: Vec<Trouble>,
+}
+
+pub(super) enum End {
+    /// A message that can be read and answers the question.
+    Answer(Vec<u8>),
+    /// An upstream answers something else.
+    WrongQuestion,
+    /// The last error; none if nobody was even asked.
+    Failed(Option<String>),
+}
+
+/// Why an exchange gave nothing.
+enum Failure {
+    WrongQuestion,
+    Error(String),
+}
+
+/// Why an upstream did not give the answer, for people.
+struct Trouble {
+    addr: SocketAddr,
+    what: What,
+}
+
+enum What {
+    Down,
+    Error(String),
+    Code(Rcode),
+}
+
+impl Asking {
+    pub async fn ask(self) -> Asked {
+        let start = Instant::now();
+        let mut asked =
+            Asked { end: End::Failed(None), last: None, took: Duration::ZERO, trouble: Vec::new() };
+        asked.end = self.until_answered(&mut asked).await;
+        asked.took = start.elapsed();
+        asked
+    }
+
+    async fn until_answered(&self, asked: &mut Asked) -> End {
+        let core = &*self.core;
+        let targets = core.targets.list();
+        let count = targets.len();
+        let order = core.policy.order(count);
+        let most = core.max_attempts.map_or(ATTEMPTS_PER_UPSTREAM * count as u64, u64::from);
+        // Half of the time, so that a handshake that hangs leaves some for another attempt.
+        let window = self.deadline.saturating_duration_since(Instant::now());
+        let connecting = if most == 1 { window } else { window / 2 };
+        let (mut place, mut down, mut attempts, mut failovers) = (0, 0, 0, 0);
+        let mut error = None;
+        while Instant::now() < self.deadline && (most == 0 || attempts < most) {
+            if place >= count {
+                (place, down) = (0, 0);
+                if most == 0 {
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+            let mut target = &targets[order.at(place)];
+            place += 1;
+            if core.is_down(target) {
+                down += 1;
+                asked.trouble.push(Trouble { addr: target.addr, what: What::Down });
+                if down < count {
+                    continue;
+                }
+                HEALTHCHECK_BROKEN.inc();
+                if core.failfast {
+                    break;
+                }
+                // That all are down is less likely than that the checks are broken.
+                target = &targets[super::policy::random(count)];
+            }
+            asked.last = Some(target.addr);
+            let message = match self.exchange(target, connecting).await {
+                Ok(message) => message,
+                Err(Failure::WrongQuestion) => return End::WrongQuestion,
+                Err(Failure::Error(text)) => {
+                    if core.max_fails != 0 {
+                        target.upstream.check_health();
+                    }
+                    asked.trouble.push(Trouble { addr: target.addr, what: What::Error(text.clone()) });
+                    error = Some(text);
+                    attempts += 1;
+                    if down < count {
+                        continue;
+                    }
+                    break;
+                }
+            };
+            error = None;
+            if core.looks_at_codes() {
+                let rcode = rcode(&message);
+                target.streak.note(rcode == Rcode::SERVFAIL);
+                if core.failover.contains(&rcode) {
+                    failovers += 1;
+                    if failovers < count {
+                        asked.trouble.push(Trouble { addr: target.addr, what: What::Code(rcode) });
+                        continue;
+                    }
+                }
+            }
+            return End::Answer(message);
+        }
+        End::Failed(error)
+    }
+
+    /// One upstream, and again over TCP if its reply was cut and that is wanted.
+    async fn exchange(&self, target: &Target, connecting: Duration) -> Result<Vec<u8>, Failure> {
+        let answer = self.exchange_over(self.network, target, connecting).await?;
+        if self.core.retry_truncated && answer.network == Network::Udp && is_truncated(&answer.message) {
+            return Ok(self.exchange_over(Network::Tcp, target, connecting).await?.message);
+        }
+        Ok(answer.message)
+    }
+
+    /// An upstream has its own limit for the reply, but may connect for longer than there is time.
+    async fn exchange_over(
+        &self,
+        network: Network,
+        target: &Target,
+        connecting: Duration,
+    ) -> Result<Answer, Failure> {
+        let exchange = target.upstream.exchange(&self.packet, network, self.udp_size);
+        match tokio::time::timeout(connecting + self.core.read_timeout, exchange).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(Error::WrongQuestion)) => Err(Failure::WrongQuestion),
+            Ok(Err(error)) => Err(Failure::Error(error.to_string())),
+            Err(_) => Err(Failure::Error(format!("dial tcp {}: i/o timeout", target.addr))),
+        }
+    }
+}
+
+impl Core {
+    fn is_down(&self, target: &Target) -> bool {
+        target.upstream.is_down(self.max_fails)
+            || self
+                .servfail_hold
+                .is_some_and(|hold| self.max_fails != 0 && target.streak.is_longer(self.max_fails, hold))
+    }
+
+    /// Only then replies are read here already.
+    fn looks_at_codes(&self) -> bool {
+        !self.failover.is_empty() || self.servfail_hold.is_some()
+    }
+}
+
+/// The reply's code, with what EDNS adds.
+fn rcode(message: &[u8]) -> Rcode {
+    let mut reply = Reply::new();
+    reply.decode(message);
+    reply.rcode
+}
+
+fn is_truncated(message: &[u8]) -> bool {
+    message.get(2).is_some_and(|&bits| Flags(u16::from(bits) << 8).has(Flags::TC))
+}
+
+impl Asked {
+    pub fn explain(&self) -> String {
+        let mut text = String::new();
+        for Trouble { addr, what } in &self.trouble {
+            let _ = match what {
+                What::Down => write!(text, "{addr} is down; "),
+                What::Error(error) => write!(text, "{addr} failed ({error}); "),
+                What::Code(rcode) => write!(text, "{addr} answered {rcode}, so another is asked; "),
+            };
+        }
+        let took = golang::GoDuration::from(self.took);
+        let _ = match (&self.end, self.last) {
+            (End::Answer(_), Some(addr)) => write!(text, "{addr} answered in {took}"),
+            (End::WrongQuestion, Some(addr)) => write!(text, "{addr} answered another question"),
+            _ => write!(text, "gave up after {took}"),
+        };
+        text
+    }
+}

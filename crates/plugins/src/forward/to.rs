@@ -1,0 +1,172 @@
+//! The TO of a `forward` line: what is written, and the addresses it stands for.
+//!
+//! ```text
+//! 10.0.0.1  10.0.0.1:53  tls://9.9.9.9%dns.quad9.net:853   → Addresses
+//! /etc/resolv.conf                                          → File, read again later
+//! dns.example.org  tls://dns.example.org:853                → Host, resolved once
+//! ```
+
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use corefile::Scheme;
+
+use super::{LOG, resolv_conf};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum To {
+    Addresses(Vec<Address>),
+    File(NameServers),
+    Host(Host),
+}
+
+/// A file in the form of `resolv.conf`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NameServers {
+    pub path: PathBuf,
+    /// What was in it when it was read last.
+    read: Vec<String>,
+    /// The addresses in it when there were any last.
+    pub addresses: Vec<Address>,
+}
+
+impl NameServers {
+    fn open(path: PathBuf) -> io::Result<NameServers> {
+        let mut file = NameServers { path, read: Vec::new(), addresses: Vec::new() };
+        file.refresh()?;
+        Ok(file)
+    }
+
+    /// Reads the file again; true if there are other addresses now. To complain once about one file is enough.
+    pub fn refresh(&mut self) -> io::Result<bool> {
+        let read = resolv_conf::name_servers(&self.path)?;
+        if read == self.read {
+            return Ok(false);
+        }
+        let addresses: Vec<Address> = read.iter().filter_map(|server| self.address(server)).collect();
+        self.read = read;
+        if addresses.is_empty() || addresses == self.addresses {
+            return Ok(false);
+        }
+        self.addresses = addresses;
+        Ok(true)
+    }
+
+    /// For plain DNS, all of them.
+    fn address(&self, server: &str) -> Option<Address> {
+        let ip = resolv_conf::address(server);
+        if ip.is_none() {
+            LOG.warning(format_args!("{}: name server {server:?} is not an IP address", self.path.display()));
+        }
+        let server_name = String::new();
+        Some(Address { scheme: Scheme::Dns, host: ip?.to_string(), port: "53".into(), server_name })
+    }
+}
+
+/// An address to forward to, not yet checked any further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Address {
+    pub scheme: Scheme,
+    /// An IP address; a path if the scheme is `unix`.
+    pub host: String,
+    pub port: String,
+    /// The name behind `%`.
+    pub server_name: String,
+}
+
+/// A name to be resolved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Host {
+    pub scheme: Scheme,
+    pub name: String,
+    pub port: String,
+    pub server_name: String,
+}
+
+impl std::fmt::Display for Address {
+    /// As error messages show it: without the server name.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.scheme {
+            Scheme::Unix => write!(f, "unix://{}", self.host),
+            Scheme::Dns => f.write_str(&join(&self.host, &self.port)),
+            scheme => write!(f, "{scheme}://{}", join(&self.host, &self.port)),
+        }
+    }
+}
+
+impl To {
+    /// Reads one TO. The error is CoreDNS's.
+    pub fn parse(text: &str) -> Result<To, String> {
+        let (scheme, rest) = Scheme::split(text);
+        if rest.is_empty() {
+            return Err(format!("invalid address: {}", golang::quoted(text)));
+        }
+        if scheme == Scheme::Unix {
+            let (port, server_name) = (String::new(), String::new());
+            return Ok(To::Addresses(vec![Address { scheme, host: rest.into(), port, server_name }]));
+        }
+        let (host, port) = match golang::split_host_port(rest) {
+            Ok((host, port)) => (host, port),
+            Err(_) => (trim_brackets(rest), scheme.default_port("53")),
+        };
+        let (ip, server_name) = host.rsplit_once('%').unwrap_or((host, ""));
+        if ip.parse::<IpAddr>().is_ok() {
+            let (host, port, server_name) = (ip.into(), port.into(), server_name.into());
+            return Ok(To::Addresses(vec![Address { scheme, host, port, server_name }]));
+        }
+        // A file may have a colon in its name, but no brackets around it.
+        let path =
+            PathBuf::from(if golang::split_host_port(rest).is_ok() { rest } else { trim_brackets(rest) });
+        if let Ok(file) = NameServers::open(path) {
+            return Ok(To::File(file));
+        }
+        host_name(text)
+            .map(To::Host)
+            .ok_or_else(|| format!("not an IP address, file, or valid domain: {}", golang::quoted(text)))
+    }
+
+    /// A file without a name server does not count as a TO.
+    pub fn counts(&self) -> bool {
+        !matches!(self, To::File(file) if file.addresses.is_empty())
+    }
+}
+
+fn host_name(text: &str) -> Option<Host> {
+    let (scheme, rest) = Scheme::split(text);
+    if !matches!(scheme, Scheme::Dns | Scheme::Tls | Scheme::Quic | Scheme::Https) {
+        return None;
+    }
+    let (rest, server_name) = split_server_name(rest);
+    let (name, port) = match golang::split_host_port(&rest) {
+        Ok((name, port)) => (name, port),
+        Err(_) => (rest.as_str(), scheme.default_port("53")),
+    };
+    let name = trim_brackets(name);
+    let is_name = !name.is_empty() && wire::NameBuf::parse(name).is_ok();
+    if !is_name || name.parse::<IpAddr>().is_ok() {
+        return None;
+    }
+    Some(Host { scheme, name: name.into(), port: port.into(), server_name })
+}
+
+/// Takes `%NAME` out of `HOST%NAME[:PORT]`.
+fn split_server_name(text: &str) -> (String, String) {
+    let Some((host, behind)) = text.rsplit_once('%') else { return (text.into(), String::new()) };
+    let closing = if host.starts_with('[') { "]" } else { "" };
+    match behind.rfind(':') {
+        None => (format!("{host}{closing}"), behind.into()),
+        Some(colon) => {
+            let (name, port) = behind.split_at(colon);
+            (format!("{host}{closing}{port}"), name.strip_suffix(']').unwrap_or(name).into())
+        }
+    }
+}
+
+fn trim_brackets(text: &str) -> &str {
+    text.trim_matches(['[', ']'])
+}
+
+fn join(host: &str, port: &str) -> String {
+    if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+}

@@ -1,0 +1,27 @@
+//! `loop`
+
+use std::sync::Arc;
+
+use corefile::Diagnostic;
+use server::Setup;
+use wire::NameBuf;
+
+use super::{Loop, Watch};
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut seen = false;
+    while s.c.next() {
+        if std::mem::replace(&mut seen, true) {
+            return Err(s.once_error());
+        }
+        if s.c.next_arg() {
+            return Err(s.c.arg_err());
+        }
+    }
+    // Of several zones only the first is watched.
+    let zone = s.keys().first().and_then(|key| NameBuf::parse(&key.zone).ok());
+    let mut zone = zone.unwrap_or(NameBuf::root());
+    zone.make_lower();
+    s.add(Loop { watch: Arc::new(Watch::new(zone)) });
+    Ok(())
+}

@@ -1,0 +1,74 @@
+use wire::NameBuf;
+
+use super::Watch;
+use super::probe::{name, target};
+use crate::harness::{answer, configure, refused, service};
+
+#[test]
+fn lines() {
+    assert!(configure(". {\n loop\n}").is_ok());
+    assert_eq!(
+        refused(". {\n loop x\n}"),
+        "plugin/loop: Corefile:2 - Error during parsing: Wrong argument count or unexpected line ending after 'x'"
+    );
+    assert_eq!(
+        refused(". {\n loop\n loop\n}"),
+        "plugin/loop: this plugin can only be used once per Server Block"
+    );
+}
+
+#[test]
+fn names_are_two_random_numbers_under_the_zone() {
+    let zone = NameBuf::parse("example.org").expect("a zone");
+    let (first, second) = (name(&zone).expect("room"), name(&zone).expect("room"));
+    assert_ne!(first, second);
+    let text = first.to_string();
+    let labels: Vec<&str> = text.split('.').collect();
+    assert_eq!(labels[2..], ["example", "org", ""]);
+    assert!(
+        labels[..2].iter().all(|label| label.parse::<u64>().is_ok_and(|number| number < 1 << 62)),
+        "{text}"
+    );
+    let long = NameBuf::parse(&["a".repeat(60), "b".repeat(60), "c".repeat(60), "d".repeat(60)].join("."));
+    assert_eq!(name(&long.expect("a long zone")), None);
+}
+
+#[test]
+fn the_third_time_is_a_loop() {
+    let watch = Watch::new(NameBuf::parse("Example.org").expect("a zone"));
+    watch.address.set(":53".into()).expect("not set yet");
+    let (own, other) = (watch.name.clone(), NameBuf::parse("a.example.org").expect("a name"));
+    let seen: Vec<bool> = [&own, &own, &other, &own].map(|name| watch.is_loop(name.as_name())).to_vec();
+    assert_eq!(seen, [false, false, false, true]);
+    assert_eq!(
+        watch.detected("127.0.0.1:4711"),
+        format!(
+            "Loop (127.0.0.1:4711 -> :53) detected for zone \"Example.org.\", see \
+             https://coredns.io/plugins/loop#troubleshooting. Query: \"HINFO {own}\""
+        )
+    );
+    watch.off.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert!(!watch.is_loop(own.as_name()));
+}
+
+#[test]
+fn where_the_probe_goes() {
+    for (address, expected) in [
+        (":53", Some("127.0.0.1:53")),
+        ("0.0.0.0:1053", Some("127.0.0.1:1053")),
+        ("[::]:53", Some("127.0.0.1:53")),
+        ("127.0.0.2:53", Some("127.0.0.2:53")),
+        ("[::1]:53", Some("[::1]:53")),
+        ("", None),
+    ] {
+        assert_eq!(target(address).map(|addr| addr.to_string()).as_deref(), expected, "{address}");
+    }
+}
+
+#[test]
+fn queries_pass() {
+    let service = service(". {\n loop\n whoami\n}");
+    for question in ["example.org A", "1.2 HINFO"] {
+        assert!(answer(&service, question).starts_with("NOERROR"), "{question}");
+    }
+}

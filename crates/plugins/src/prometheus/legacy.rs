@@ -1,0 +1,67 @@
+//! `legacy_forward_metrics`: the names *forward* had up to CoreDNS 1.11, made at scrape from those that took their
+//! place, so that old dashboards and rules go on working.
+
+use std::collections::BTreeMap;
+
+use metrics::{Collection, Counter, Family, Histogram, Kind, Metric, Registry, registry};
+
+const KEY: &str = "legacy_forward_metrics";
+const DURATION: &str = "coredns_proxy_request_duration_seconds";
+const HEALTHCHECK_FAILURES: &str = "coredns_proxy_healthcheck_failures_total";
+
+pub(super) fn show(wanted: bool) {
+    if wanted {
+        registry().set_collector(KEY, |found| collect(registry(), found));
+    } else {
+        registry().remove_collector(KEY);
+    }
+}
+
+pub(super) fn collect(registry: &Registry, found: &mut Collection) {
+    if let Some(durations) = registry.find::<Histogram>(DURATION) {
+        let rows: BTreeMap<[String; 2], _> =
+            of_forward(&durations, ["rcode", "to"], Histogram::snapshot).collect();
+        let mut requests: BTreeMap<&str, u64> = BTreeMap::new();
+        for ([_, to], row) in &rows {
+            *requests.entry(to).or_default() += row.count;
+        }
+        let help = "Counter of requests made per upstream.";
+        found.family("coredns_forward_requests_total", help, Kind::Counter, |out| {
+            requests.iter().for_each(|(to, count)| out.value(&[("to", to)], *count as f64));
+        });
+        let help = "Counter of responses received per upstream.";
+        found.family("coredns_forward_responses_total", help, Kind::Counter, |out| {
+            for ([rcode, to], row) in &rows {
+                out.value(&[("rcode", rcode), ("to", to)], row.count as f64);
+            }
+        });
+        let help = "Histogram of the time each request took.";
+        found.family("coredns_forward_request_duration_seconds", help, Kind::Histogram, |out| {
+            for ([rcode, to], row) in &rows {
+                out.histogram(&[("rcode", rcode), ("to", to)], row);
+            }
+        });
+    }
+    if let Some(failures) = registry.find::<Counter>(HEALTHCHECK_FAILURES) {
+        let rows: BTreeMap<[String; 1], u64> = of_forward(&failures, ["to"], Counter::get).collect();
+        let help = "Counter of the number of failed healthchecks.";
+        found.family("coredns_forward_healthcheck_failures_total", help, Kind::Counter, |out| {
+            rows.iter().for_each(|([to], count)| out.value(&[("to", to)], *count as f64));
+        });
+    }
+}
+
+/// The series of *forward*, by these labels; other plugins have proxies too.
+fn of_forward<M: Metric, T, const N: usize>(
+    family: &Family<M>,
+    labels: [&str; N],
+    value: impl Fn(&M) -> T,
+) -> impl Iterator<Item = ([String; N], T)> {
+    let place = |label: &str| family.labels().iter().position(|known| *known == label);
+    let owner = place("proxy_name");
+    let places = labels.map(place);
+    family.series().into_iter().filter_map(move |(values, metric)| {
+        let text = |at: Option<usize>| at.and_then(|at| values.get(at)).map_or("", |text| &**text);
+        (text(owner) == "forward").then(|| (places.map(|at| text(at).to_owned()), value(&metric)))
+    })
+}

@@ -1,0 +1,107 @@
+//! ```text
+//! prometheus [ADDRESS] {
+//!     runtime_metrics
+//!     tls FILE
+//!     legacy_forward_metrics
+//! }
+//! ```
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use corefile::{Diagnostic, Dispenser, zones_from_args_or_block};
+use golang::split_host_port;
+use server::Setup;
+use server::http::Route;
+
+use super::enabled::Enabled;
+use super::families::Families;
+use super::refused::Refused;
+use super::{PATH, Prometheus, answer, known, process, web};
+
+const DEFAULT_ADDRESS: &str = "localhost:9153";
+
+/// There is no Go here; the label is kept because people group by it.
+const COMPILER: &str = "rust";
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut addr = DEFAULT_ADDRESS;
+    let mut options = Options::default();
+    let mut seen = false;
+    while s.c.next() {
+        if std::mem::replace(&mut seen, true) {
+            return Err(s.once_error());
+        }
+        match s.c.remaining_args()[..] {
+            [] => {}
+            [given] => {
+                addr = given;
+                split_host_port(addr).map_err(|error| s.c.bare_err(error))?;
+            }
+            _ => return Err(s.c.arg_err()),
+        }
+        while s.c.next_block() {
+            options.read(&mut s.c)?;
+        }
+    }
+    if let Some(file) = options.tls {
+        let refuse = |error| s.c.bare_err(format_args!("Invalid TLS config: {error}"));
+        if web::load(&file).map_err(refuse)?.is_some() {
+            let again = move || web::load(&file)?.ok_or_else(|| "TLS config is not present".to_owned());
+            s.http_tls(addr, Arc::new(again));
+        }
+    }
+
+    let families = Arc::new(Families::register().map_err(|error| s.c.bare_err(error))?);
+    known::register().map_err(|error| s.c.bare_err(error))?;
+    process::register();
+    families.build_info.with(&[env!("CARGO_PKG_VERSION"), "", COMPILER]).set(1.0);
+
+    let enabled = s.shared("", || Enabled::new(Arc::clone(&families)));
+    enabled.runtime.fetch_or(options.runtime_metrics, Ordering::AcqRel);
+    enabled.legacy.fetch_or(options.legacy_forward_metrics, Ordering::AcqRel);
+    s.http(Route { addr: addr.to_owned(), path: PATH, answer: Arc::new(answer) });
+    let zones = zones_from_args_or_block::<&str>(&[], s.keys());
+    s.add(Prometheus {
+        families,
+        zones,
+        table: OnceLock::new(),
+        refused: Refused::default(),
+        enabled,
+        epoch: Instant::now(),
+    });
+    Ok(())
+}
+
+#[derive(Default)]
+struct Options {
+    runtime_metrics: bool,
+    legacy_forward_metrics: bool,
+    tls: Option<PathBuf>,
+}
+
+impl Options {
+    fn read(&mut self, c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
+        match c.val() {
+            "runtime_metrics" => self.runtime_metrics = flag(c)?,
+            "legacy_forward_metrics" => self.legacy_forward_metrics = flag(c)?,
+            "tls" => {
+                if self.tls.is_some() {
+                    return Err(c.err("tls block already specified"));
+                }
+                let [file] = c.remaining_args()[..] else { return Err(c.arg_err()) };
+                // As it is written: `root` does not matter here.
+                self.tls = Some(PathBuf::from(file));
+            }
+            other => return Err(c.err(format_args!("unknown option: {other}"))),
+        }
+        Ok(())
+    }
+}
+
+/// An option without arguments.
+fn flag(c: &mut Dispenser<'_>) -> Result<bool, Diagnostic> {
+    if c.remaining_args().is_empty() { Ok(true) } else { Err(c.arg_err()) }
+}

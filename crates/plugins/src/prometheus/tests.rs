@@ -1,0 +1,377 @@
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use metrics::{Registry, buckets, registry};
+use server::Server;
+use server::http::{Clients, HttpState};
+
+use super::{legacy, web};
+use crate::harness::{answer, ask, configure, refused, service};
+
+/// `|` stands for a new line. Every test has a port of its own, and so metrics of its own.
+fn corefile(port: u16, body: &str) -> String {
+    format!(".:{port} {{\n{}\nwhoami\n}}\n", body.replace('|', "\n"))
+}
+
+/// The lines of the exposition that begin so.
+fn lines(start: &str) -> Vec<String> {
+    registry().encode().lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
+}
+
+/// The value of the only series that begins so.
+fn value(start: &str) -> f64 {
+    let found = lines(start);
+    let [line] = &found[..] else { panic!("{start}: {found:?}") };
+    line.rsplit_once(' ').and_then(|(_, value)| value.parse().ok()).expect("a value")
+}
+
+/// What is published is the process's; one test at a time.
+fn publishing() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn forms() {
+    for (body, addr) in [
+        ("prometheus", "localhost:9153"),
+        ("prometheus {|}", "localhost:9153"),
+        ("prometheus :9253", ":9253"),
+        ("prometheus [::1]:9253", "[::1]:9253"),
+        ("prometheus localhost:9253 {| runtime_metrics|}", "localhost:9253"),
+        ("prometheus localhost:9253 {| runtime_metrics| runtime_metrics|}", "localhost:9253"),
+        ("prometheus localhost:9253 {| legacy_forward_metrics|}", "localhost:9253"),
+    ] {
+        let config = configure(&corefile(53, body)).unwrap_or_else(|error| panic!("{body}: {error}"));
+        let routes: Vec<(&str, &str)> =
+            config.routes().iter().map(|route| (&*route.addr, route.path)).collect();
+        assert_eq!(routes, [(addr, "/metrics")], "{body}");
+    }
+}
+
+#[test]
+fn refused_forms() {
+    let count = "Error during parsing: Wrong argument count or unexpected line ending after";
+    for (body, error) in [
+        ("prometheus 9253", "address 9253: missing port in address".into()),
+        ("prometheus ::1", "address ::1: too many colons in address".into()),
+        ("prometheus \"\"", "missing port in address".into()),
+        ("prometheus :1 :2", format!("Corefile:2 - {count} ':2'")),
+        ("prometheus {| runtime_metrics x|}", format!("Corefile:3 - {count} 'x'")),
+        ("prometheus {| legacy_forward_metrics x|}", format!("Corefile:3 - {count} 'x'")),
+        ("prometheus {| tls|}", format!("Corefile:3 - {count} 'tls'")),
+        ("prometheus {| tls a b|}", format!("Corefile:3 - {count} 'b'")),
+        (
+            "prometheus {| tls a| tls b|}",
+            "Corefile:4 - Error during parsing: tls block already specified".into(),
+        ),
+        (
+            "prometheus {| tls /no/such|}",
+            "Invalid TLS config: open /no/such: no such file or directory".into(),
+        ),
+        ("prometheus {| foo bar|}", "Corefile:3 - Error during parsing: unknown option: foo".into()),
+        (
+            "prometheus :9253|prometheus :9254",
+            "this plugin can only be used once per Server Block".to_owned(),
+        ),
+    ] {
+        assert_eq!(refused(&corefile(53, body)), format!("plugin/prometheus: {error}"), "{body}");
+    }
+}
+
+#[test]
+fn counts_what_passes() {
+    let service = service(
+        "example.org:7001 b.example.org:7001 {\n prometheus\n errors\n hosts {\n  10.0.0.1 a.example.org\n  fallthrough b.example.org\n }\n whoami\n}\n",
+    );
+    answer(&service, "a.example.org A");
+    answer(&service, "A.Example.org A tcp do");
+    answer(&service, "a.example.org A from=2001:db8::7");
+    answer(&service, "x.b.example.org LOC");
+    answer(&service, "missing.example.org A");
+    answer(&service, "elsewhere.net A do");
+    answer(&service, "a.example.org TXT class=CH");
+
+    let requests = "coredns_dns_requests_total{";
+    let at = "server=\"dns://:7001\"";
+    let got: Vec<String> = lines(requests).into_iter().filter(|line| line.contains(at)).collect();
+    let expected = [
+        ("1", "tcp", "A", "example.org.", 1),
+        ("1", "udp", "A", "dropped", 1),
+        ("1", "udp", "A", "example.org.", 2),
+        ("1", "udp", "TXT", "dropped", 1),
+        ("1", "udp", "other", "b.example.org.", 1),
+        ("2", "udp", "A", "example.org.", 1),
+    ]
+    .map(|(family, proto, qtype, zone, count)| {
+        format!(
+            "{requests}family=\"{family}\",proto=\"{proto}\",{at},type=\"{qtype}\",view=\"\",zone=\"{zone}\"}} {count}"
+        )
+    });
+    assert_eq!(got, expected);
+
+    let responses = "coredns_dns_responses_total{";
+    let got: Vec<String> = lines(responses).into_iter().filter(|line| line.contains(at)).collect();
+    let expected = [
+        ("", "REFUSED", "dropped", 2),
+        ("", "SERVFAIL", "example.org.", 1),
+        ("hosts", "NOERROR", "example.org.", 3),
+        ("whoami", "NOERROR", "b.example.org.", 1),
+    ]
+    .map(|(plugin, rcode, zone, count)| {
+        format!("{responses}plugin=\"{plugin}\",rcode=\"{rcode}\",{at},view=\"\",zone=\"{zone}\"}} {count}")
+    });
+    assert_eq!(got, expected);
+
+    let zone = "view=\"\",zone=\"example.org.\"";
+    assert_eq!(value(&format!("coredns_dns_do_requests_total{{{at},{zone}}}")), 1.0);
+    assert_eq!(value(&format!("coredns_dns_do_requests_total{{{at},view=\"\",zone=\"dropped\"}}")), 1.0);
+    assert_eq!(value(&format!("coredns_dns_request_duration_seconds_count{{{at},{zone}}}")), 4.0);
+    let size = |kind: &str| value(&format!("coredns_dns_{kind}_size_bytes_sum{{proto=\"udp\",{at},{zone}}}"));
+    // Two of 12 + 15 + 4, one with a longer name; the failure's reply is not seen here.
+    assert_eq!(size("request"), 31.0 + 31.0 + 37.0);
+    assert_eq!(size("response"), 2.0 * (31.0 + 15.0 + 14.0));
+}
+
+#[test]
+fn sizes_of_refused_queries_lack_options() {
+    let service = service("example.org:7002 {\n prometheus\n whoami\n}\n");
+    answer(&service, "elsewhere.net A nsid");
+    for kind in ["request", "response"] {
+        let sum = value(&format!(
+            "coredns_dns_{kind}_size_bytes_sum{{proto=\"udp\",server=\"dns://:7002\",view=\"\",zone=\"dropped\"}}"
+        ));
+        assert_eq!(sum, 12.0 + 15.0 + 4.0 + 11.0, "{kind}");
+    }
+}
+
+#[test]
+fn a_dropped_query_is_a_success_of_nobody() {
+    let service = service(".:7003 {\n prometheus\n erratic {\n  drop 1\n }\n}\n");
+    assert!(ask(&service, "example.org A").packet.is_none());
+    let labels = "plugin=\"\",rcode=\"NOERROR\",server=\"dns://:7003\",view=\"\",zone=\".\"";
+    assert_eq!(value(&format!("coredns_dns_responses_total{{{labels}}}")), 1.0);
+    let labels = "proto=\"udp\",server=\"dns://:7003\",view=\"\",zone=\".\"";
+    assert_eq!(value(&format!("coredns_dns_response_size_bytes_sum{{{labels}}}")), 0.0);
+}
+
+#[test]
+fn shows_what_is_there_before_it_is_used() {
+    let config = configure(&corefile(7004, "prometheus")).unwrap();
+    let answer = (config.routes()[0].answer)(&HttpState { stopping: false });
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.content_type, "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
+    for name in [
+        "coredns_build_info{goversion=\"rust\",revision=\"\",version=",
+        "coredns_forward_healthcheck_broken_total ",
+        "coredns_forward_max_concurrent_rejects_total ",
+        "coredns_health_request_duration_seconds_count ",
+        "coredns_health_request_failures_total ",
+        "coredns_hosts_reload_timestamp_seconds ",
+        "coredns_local_localhost_requests_total ",
+        "go_goroutines ",
+        "go_threads ",
+        "process_cpu_seconds_total ",
+        "process_max_fds ",
+        "process_network_receive_bytes_total ",
+        "process_network_transmit_bytes_total ",
+        "process_open_fds ",
+        "process_resident_memory_bytes ",
+        "process_start_time_seconds ",
+        "process_virtual_memory_bytes ",
+        "process_virtual_memory_max_bytes ",
+    ] {
+        assert!(answer.body.lines().any(|line| line.starts_with(name)), "{name}");
+    }
+    let age = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs_f64() - value("process_start_time_seconds ");
+    assert!((-2.0..3600.0).contains(&age), "{age}");
+}
+
+#[test]
+fn the_configuration_that_serves_is_shown() {
+    let _alone = publishing();
+    let start = |text: &str| {
+        let config = configure(text).unwrap();
+        config.blocks().iter().flat_map(|block| block.plugins()).for_each(|plugin| plugin.start());
+    };
+    let enabled = || {
+        let text = lines("coredns_plugin_enabled{").join(" ");
+        text.replace("coredns_plugin_enabled", "").replace(",view=\"\"", "").replace('"', "")
+    };
+    start(
+        "a.org:7005 b.org:7005 {\n bind 127.0.0.1 ::1\n metadata\n prometheus {\n runtime_metrics\n legacy_forward_metrics\n }\n}\n\
+         c.org:7005 {\n prometheus\n header {\n response set ra\n }\n}\nd.org:7005 {\n whoami\n}\n",
+    );
+    // Of several keys the first, of plugins those that queries pass, of blocks those with prometheus.
+    assert_eq!(
+        enabled(),
+        "{name=header,server=dns://:7005,zone=c.org.} 1 {name=metadata,server=dns://127.0.0.1:7005,zone=a.org.} 1 \
+         {name=metadata,server=dns://[::1]:7005,zone=a.org.} 1 {name=prometheus,server=dns://127.0.0.1:7005,zone=a.org.} 1 \
+         {name=prometheus,server=dns://:7005,zone=c.org.} 1 {name=prometheus,server=dns://[::1]:7005,zone=a.org.} 1"
+    );
+    for name in ["rhumb_waiting_queries ", "rhumb_tokio_tasks ", "rhumb_log_lines_dropped_total "] {
+        assert_eq!(lines(name).len(), 1, "{name}");
+    }
+    start(&corefile(7006, "prometheus"));
+    assert_eq!(
+        enabled(),
+        "{name=prometheus,server=dns://:7006,zone=.} 1 {name=whoami,server=dns://:7006,zone=.} 1"
+    );
+    assert!(lines("rhumb_tokio_tasks").is_empty());
+}
+
+#[test]
+fn old_names_of_forward() {
+    let registry = Arc::new(Registry::new());
+    let labels = &["proxy_name", "to", "rcode"];
+    let durations = registry
+        .histograms("coredns_proxy_request_duration_seconds", "Time.", labels, buckets::SLIM_TIME)
+        .unwrap();
+    durations.with(&["forward", "1.1.1.1:53", "NOERROR"]).observe(0.001);
+    durations.with(&["forward", "1.1.1.1:53", "NOERROR"]).observe(0.002);
+    durations.with(&["forward", "1.1.1.1:53", "NXDOMAIN"]).observe(0.003);
+    durations.with(&["forward", "9.9.9.9:53", "NOERROR"]).observe(0.004);
+    durations.with(&["grpc", "9.9.9.9:53", "NOERROR"]).observe(0.005);
+    let failures = registry
+        .counters("coredns_proxy_healthcheck_failures_total", "Failed.", &["proxy_name", "to"])
+        .unwrap();
+    failures.with(&["forward", "9.9.9.9:53"]).add(7);
+    let source = Arc::clone(&registry);
+    registry.set_collector("legacy", move |found| legacy::collect(&source, found));
+    let text = registry.encode();
+    let got: Vec<&str> = text
+        .lines()
+        .filter(|line| {
+            line.starts_with("coredns_forward_") && !line.contains("_bucket") && !line.contains("_sum")
+        })
+        .collect();
+    assert_eq!(
+        got,
+        [
+            "coredns_forward_healthcheck_failures_total{to=\"9.9.9.9:53\"} 7",
+            "coredns_forward_request_duration_seconds_count{rcode=\"NOERROR\",to=\"1.1.1.1:53\"} 2",
+            "coredns_forward_request_duration_seconds_count{rcode=\"NOERROR\",to=\"9.9.9.9:53\"} 1",
+            "coredns_forward_request_duration_seconds_count{rcode=\"NXDOMAIN\",to=\"1.1.1.1:53\"} 1",
+            "coredns_forward_requests_total{to=\"1.1.1.1:53\"} 3",
+            "coredns_forward_requests_total{to=\"9.9.9.9:53\"} 1",
+            "coredns_forward_responses_total{rcode=\"NOERROR\",to=\"1.1.1.1:53\"} 2",
+            "coredns_forward_responses_total{rcode=\"NOERROR\",to=\"9.9.9.9:53\"} 1",
+            "coredns_forward_responses_total{rcode=\"NXDOMAIN\",to=\"1.1.1.1:53\"} 1",
+        ]
+    );
+}
+
+/// A folder with `cert.pem`, `key.pem` and a web configuration.
+fn folder_with(web: &str) -> (tempfile::TempDir, rcgen::CertifiedKey<rcgen::KeyPair>) {
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    std::fs::write(folder.path().join("cert.pem"), made.cert.pem()).unwrap();
+    std::fs::write(folder.path().join("key.pem"), made.signing_key.serialize_pem()).unwrap();
+    std::fs::write(folder.path().join("web.yml"), web).unwrap();
+    (folder, made)
+}
+
+const CERTIFICATE: &str = "tls_server_config:\n  cert_file: cert.pem\n  key_file: key.pem\n";
+
+#[test]
+fn web_configurations() {
+    let ca = "  client_ca_file: cert.pem\n";
+    let load = |text: &str| {
+        let (folder, _) = folder_with(text);
+        web::load(&folder.path().join("web.yml"))
+            .map_err(|error| error.replace(&format!("{}/", folder.path().display()), ""))
+    };
+    for off in ["", "# nothing\n", "tls_server_config: {}\n", "http_server_config:\n  http2: false\n"] {
+        assert!(load(off).unwrap().is_none(), "{off}");
+    }
+    let tls = load(CERTIFICATE).unwrap().unwrap();
+    assert_eq!((tls.tls12, tls.tls13, tls.clients), (true, true, Clients::Anyone));
+    let tls = load(&format!("{CERTIFICATE}  min_version: TLS13\n")).unwrap().unwrap();
+    assert_eq!((tls.tls12, tls.tls13), (false, true));
+    let tls = load(&format!("{CERTIFICATE}  max_version: TLS12\n  prefer_server_cipher_suites: true\n"));
+    let tls = tls.unwrap().unwrap();
+    assert_eq!((tls.tls12, tls.tls13), (true, false));
+    let tls = load(&format!("{CERTIFICATE}{ca}  client_auth_type: RequireAndVerifyClientCert\n"));
+    assert!(matches!(tls.unwrap().unwrap().clients, Clients::Verified(_)));
+    let tls = load(&format!("{CERTIFICATE}{ca}  client_auth_type: VerifyClientCertIfGiven\n"));
+    assert!(matches!(tls.unwrap().unwrap().clients, Clients::VerifiedIfGiven(_)));
+    // The certificate and the key may stand in the file itself.
+    let (folder, made) = folder_with("");
+    let indented = |pem: String| pem.lines().map(|line| format!("    {line}\n")).collect::<String>();
+    let (cert, key) = (indented(made.cert.pem()), indented(made.signing_key.serialize_pem()));
+    let text = format!("tls_server_config:\n  cert: |\n{cert}  key: |\n{key}");
+    std::fs::write(folder.path().join("web.yml"), text).unwrap();
+    assert!(web::load(&folder.path().join("web.yml")).unwrap().is_some());
+
+    for (text, error) in [
+        ("tls_server_config:\n  cert_file: cert.pem\n".to_owned(), "missing one of key or key_file"),
+        ("tls_server_config:\n  key_file: key.pem\n".to_owned(), "missing one of cert or cert_file"),
+        (
+            "tls_server_config:\n  cert_file: nope\n  key_file: nope\n".to_owned(),
+            "failed to read cert_file (nope): open nope: no such file or directory",
+        ),
+        (
+            "tls_server_config:\n  cert_file: web.yml\n  key_file: key.pem\n".to_owned(),
+            "failed to load X509KeyPair: no certificate found",
+        ),
+        (format!("{CERTIFICATE}{ca}"), "client CA's have been configured without a Client Auth Policy"),
+        (format!("{CERTIFICATE}  client_auth_type: Nonsense\n"), "invalid ClientAuth: Nonsense"),
+        (
+            format!("{CERTIFICATE}basic_auth_users:\n  me: $2y$10$abc\n"),
+            "web.yml: basic_auth_users is still to come in Rhumb",
+        ),
+    ] {
+        assert_eq!(load(&text).err().as_deref(), Some(error), "{text}");
+    }
+    for wrong in ["nonsense: 1\n", "tls_server_config:\n  nonsense: 1\n", "{", "- a\n"] {
+        assert!(load(wrong).is_err_and(|error| error.starts_with("yaml: ")), "{wrong}");
+    }
+    assert!(web::load(Path::new("/no/such")).is_err());
+}
+
+#[test]
+fn over_tls() {
+    let _alone = publishing();
+    let (folder, made) = folder_with(CERTIFICATE);
+    let (dns, http) = (testkit::ports::free().unwrap(), testkit::ports::free().unwrap());
+    let web = folder.path().join("web.yml");
+    let body = format!("bind 127.0.0.1|prometheus 127.0.0.1:{http} {{| tls {}|}}", web.display());
+    let server = Server::start(configure(&corefile(dns, &body)).unwrap()).unwrap();
+
+    let answer = get_over_tls(http, made.cert.der().clone());
+    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+    assert!(answer.contains("\ncoredns_build_info{"), "{answer}");
+
+    // A certificate that took the place of the first is used at once.
+    let (other, made) = folder_with(CERTIFICATE);
+    for file in ["cert.pem", "key.pem"] {
+        std::fs::copy(other.path().join(file), folder.path().join(file)).unwrap();
+    }
+    assert!(get_over_tls(http, made.cert.der().clone()).starts_with("HTTP/1.1 200 OK"));
+
+    let mut plain = TcpStream::connect(("127.0.0.1", http)).unwrap();
+    plain.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP/1.1 200"));
+    server.stop();
+}
+
+fn get_over_tls(port: u16, trusted: rustls::pki_types::CertificateDer<'static>) -> String {
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(trusted).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let client = rustls::ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
+    let mut stream = rustls::StreamOwned::new(client, TcpStream::connect(("127.0.0.1", port)).unwrap());
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap_or_else(|error| panic!("{error}"));
+    answer
+}
