@@ -131,7 +131,7 @@ fn cache_with_options() {
 #[test]
 fn over_tcp_with_stale_answers() {
     check(
-        ".:{port} {\n bind 127.0.0.1\n bufsize 700\n cache {\n serve_stale 1h immediate\n prefetch 2 1m 50%\n }\n \
+        ".:{port} {\n bind 127.0.0.1\n bufsize 700\n cache {\n serve_stale 1h immediate\n }\n \
          forward . {upstream} {\n force_tcp\n policy sequential\n }\n}\n",
         NAMES,
     );
