@@ -1,5 +1,7 @@
-//! Words of Corefile options that many plugins share: `fallthrough` and zones.
+//! Words of Corefile options that many plugins share: `fallthrough`, zones, an address to listen on.
 
+use corefile::{Diagnostic, Dispenser};
+use golang::split_host_port;
 use wire::{Name, NameBuf};
 
 /// Where misses go on to the next plugin: nowhere, everywhere, or under some zones.
@@ -29,6 +31,15 @@ impl Fallthrough {
     /// Whether `fallthrough` was written at all.
     pub fn is_set(&self) -> bool {
         !self.zones.is_empty()
+    }
+}
+
+/// The address to listen on, `[HOST]:PORT`, if the directive's line names one.
+pub fn listen_address<'a>(c: &mut Dispenser<'a>, default: &'a str) -> Result<&'a str, Diagnostic> {
+    match c.remaining_args()[..] {
+        [] => Ok(default),
+        [given] => split_host_port(given).map(|_| given).map_err(|error| c.bare_err(error)),
+        _ => Err(c.arg_err()),
     }
 }
 

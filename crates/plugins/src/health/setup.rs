@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use corefile::Diagnostic;
-use golang::{GoDuration, split_host_port};
+use golang::GoDuration;
 use server::Setup;
 use server::http::Route;
 
 use super::{PATH, answer, ask_ourselves, register_metrics};
+use crate::parse::listen_address;
 
 const DEFAULT_ADDRESS: &str = ":8080";
 const PROBE_EVERY: Duration = Duration::from_secs(1);
@@ -21,14 +22,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut addr = DEFAULT_ADDRESS;
     let mut lameduck = None;
     while s.c.next() {
-        match s.c.remaining_args()[..] {
-            [] => {}
-            [given] => {
-                addr = given;
-                split_host_port(addr).map_err(|error| s.c.bare_err(error))?;
-            }
-            _ => return Err(s.c.arg_err()),
-        }
+        addr = listen_address(&mut s.c, addr)?;
         while s.c.next_block() {
             match s.c.val() {
                 "lameduck" => lameduck = Some(parse_lameduck(s)?),

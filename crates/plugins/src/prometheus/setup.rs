@@ -12,7 +12,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use corefile::{Diagnostic, Dispenser, zones_from_args_or_block};
-use golang::split_host_port;
 use server::Setup;
 use server::http::Route;
 
@@ -20,6 +19,7 @@ use super::enabled::Enabled;
 use super::families::Families;
 use super::refused::Refused;
 use super::{PATH, Prometheus, answer, known, process, web};
+use crate::parse::listen_address;
 
 const DEFAULT_ADDRESS: &str = "localhost:9153";
 
@@ -34,14 +34,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         if std::mem::replace(&mut seen, true) {
             return Err(s.once_error());
         }
-        match s.c.remaining_args()[..] {
-            [] => {}
-            [given] => {
-                addr = given;
-                split_host_port(addr).map_err(|error| s.c.bare_err(error))?;
-            }
-            _ => return Err(s.c.arg_err()),
-        }
+        addr = listen_address(&mut s.c, addr)?;
         while s.c.next_block() {
             options.read(&mut s.c)?;
         }

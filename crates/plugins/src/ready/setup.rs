@@ -7,12 +7,12 @@
 use std::sync::Arc;
 
 use corefile::Diagnostic;
-use golang::split_host_port;
 use server::Setup;
 use server::http::Route;
 
 use super::list::{Monitor, ReadyList};
 use super::{PATH, Ready, answer};
+use crate::parse::listen_address;
 
 const DEFAULT_ADDRESS: &str = ":8181";
 
@@ -24,14 +24,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         if std::mem::replace(&mut seen, true) {
             return Err(s.once_error());
         }
-        match s.c.remaining_args()[..] {
-            [] => {}
-            [given] => {
-                addr = given;
-                split_host_port(addr).map_err(|error| s.c.bare_err(error))?;
-            }
-            _ => return Err(s.c.arg_err()),
-        }
+        addr = listen_address(&mut s.c, addr)?;
         while s.c.next_block() {
             match s.c.val() {
                 "monitor" => monitor = parse_monitor(s)?,
