@@ -106,13 +106,9 @@ const ARGUMENTS: &[&str] = &[
 /// Differences that are meant; see docs/differences.md.
 fn meant(body: &str, left: &Verdict, right: &Verdict) -> bool {
     match (left, right) {
-        // Complaints name the plugin once, and no name server that was asked.
+        // Complaints name the plugin once.
         (Verdict::Refused(left), Verdict::Refused(right)) => {
-            let once = left.replace("plugin/bufsize: plugin/bufsize: ", "plugin/bufsize: ");
-            let server = once.find(". on ").zip(once.rfind(": no such host"));
-            let plain =
-                server.map_or(once.clone(), |(from, to)| format!("{}.{}", &once[..from], &once[to..]));
-            plain == *right
+            left.replace("plugin/bufsize: plugin/bufsize: ", "plugin/bufsize: ") == *right
         }
         // CoreDNS starts, and ends when it opens the file.
         (Verdict::Taken, Verdict::Refused(right)) => {
@@ -131,7 +127,8 @@ enum Verdict {
 fn bodies() -> Vec<String> {
     let mut bodies = Vec::new();
     for (plugin, options) in PLUGINS {
-        for arguments in ARGUMENTS {
+        // Words behind forward's address would be host names, and looked up.
+        for arguments in ARGUMENTS.iter().filter(|_| !plugin.starts_with("forward")) {
             bodies.push(format!("{plugin} {arguments}"));
         }
         bodies.push(format!("{plugin} {{\n}}"));

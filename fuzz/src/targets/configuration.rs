@@ -144,6 +144,9 @@ impl Target for Configuration {
                 for warning in &parsed.warnings {
                     told(warning, &mut Shape::new())?;
                 }
+                if parsed.blocks.iter().any(asks_the_network) {
+                    return Ok(shape);
+                }
             }
             Err(error) => {
                 told(&error, &mut shape)?;
@@ -169,6 +172,11 @@ impl Target for Configuration {
         }
         Ok(shape)
     }
+}
+
+/// Setups that look host names up: nothing made up here may be asked of anybody's name server.
+fn asks_the_network(block: &corefile::ServerBlock) -> bool {
+    ["forward", "proxy"].iter().any(|name| block.directive(name).is_some())
 }
 
 /// A diagnostic must print in all its forms, and point at a place that exists.
