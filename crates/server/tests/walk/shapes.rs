@@ -438,12 +438,17 @@ impl Cache {
         Step::Answer
     }
 
-    fn lead(&self, visit: &mut Visit<'_>) -> Step {
-        let (leader, follower) = watch::channel(None);
+    /// Looks for a leader and, under the same lock, becomes one if there is none.
+    fn join(&self, visit: &mut Visit<'_>) -> Option<watch::Receiver<Option<[u8; 4]>>> {
         let key = visit.query.question.lower().to_string();
-        self.leaders.lock().expect("not poisoned").insert(key, follower);
+        let mut leaders = self.leaders.lock().expect("not poisoned");
+        if let Some(follower) = leaders.get(&key) {
+            return Some(follower.clone());
+        }
+        let (leader, follower) = watch::channel(None);
+        leaders.insert(key, follower);
         visit.slot.boxed = Some(Box::new(leader));
-        Step::Next
+        None
     }
 }
 
@@ -476,9 +481,8 @@ impl Plugin for Cache {
         if !(text.starts_with("herd.") || text.starts_with("once-failing.")) {
             return Step::Next;
         }
-        let following = self.leaders.lock().expect("not poisoned").get(&text).cloned();
-        match following {
-            None => self.lead(visit),
+        match self.join(visit) {
+            None => Step::Next,
             Some(mut follower) => Step::Wait(task(
                 async move { follower.wait_for(Option::is_some).await.ok().and_then(|found| *found) },
                 move |found, visit| match found {
