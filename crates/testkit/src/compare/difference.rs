@@ -18,6 +18,8 @@ pub struct Options {
     pub strict_order: bool,
     /// A TTL may be one second off, since two caches do not fill in the same instant.
     pub cached_ttl: bool,
+    /// TTLs do not count at all.
+    pub any_ttl: bool,
     /// SOA serials.
     pub serials: bool,
     /// Over TCP, closing instead of saying nothing.
@@ -181,7 +183,7 @@ fn records(lines: &mut Vec<Line>, section: &str, left: &[Record], right: &[Recor
 fn same(left: &Record, right: &Record, options: &Options) -> bool {
     let tolerance = u32::from(options.cached_ttl);
     (&left.owner, left.rtype, left.class) == (&right.owner, right.rtype, right.class)
-        && left.ttl.abs_diff(right.ttl) <= tolerance
+        && (options.any_ttl || left.ttl.abs_diff(right.ttl) <= tolerance)
         && match (left.rtype, options.serials) {
             (6, false) => without_serial(&left.rdata) == without_serial(&right.rdata),
             _ => left.rdata == right.rdata,
@@ -352,6 +354,7 @@ mod tests {
         assert_eq!(diff(&ttl(31), &cached), "");
         assert_eq!(diff(&ttl(29), &cached), "");
         assert_eq!(diff(&ttl(32), &cached).lines().count(), 2);
+        assert_eq!(diff(&ttl(32), &Options { any_ttl: true, ..Options::default() }), "");
     }
 
     #[test]
