@@ -14,7 +14,7 @@ test: ## everything that must be green: lint, the real peers, all tests, a minut
 lint: ## formatting, clippy, dependencies (bans, licenses, sources), text rules
 	@scripts/lint
 
-bench: ## CPU per query beside CoreDNS and a bare echo
+bench: ## CPU per query beside CoreDNS, Unbound and a bare echo
 	@scripts/bench
 
 test-long: ## hours: large counts and long outages; the report is kept under bench/results/

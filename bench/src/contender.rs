@@ -1,4 +1,9 @@
-//! A server under measurement, alone on its processor.
+//! A server under measurement, alone on its processor. How each one is set up is in a file of its own.
+
+mod corefile;
+mod echo;
+mod place;
+mod unbound;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -7,22 +12,21 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use testkit::client::{self, Transport};
-use testkit::error::{Context, Error, Result};
+use testkit::error::{Error, Result};
 use testkit::message::Message;
-use testkit::name::Name;
 use testkit::peers::Peer;
 use testkit::process::Process;
 use testkit::{ports, rhumb};
 
+use crate::machine::{SERVER_CPU, first_line};
+use crate::question;
 use crate::workload::Workload;
-
-/// Where servers run; dnsperf has the other one.
-pub const SERVER_CPU: usize = 0;
+use place::Place;
 
 const START: Duration = Duration::from_secs(30);
 
-/// How many of the questions all servers must answer alike before anything is measured.
-const COMPARED: usize = 200;
+/// How long one answer may take; generous, since the machine may be busy when nothing is measured yet.
+const ANSWER: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -30,6 +34,7 @@ pub enum Kind {
     Echo,
     Rhumb,
     CoreDns,
+    Unbound,
 }
 
 impl Kind {
@@ -38,25 +43,40 @@ impl Kind {
             Self::Echo => "echo",
             Self::Rhumb => "rhumb",
             Self::CoreDns => "coredns",
+            Self::Unbound => "unbound",
         }
     }
 
-    pub fn binary(self) -> Result<PathBuf> {
+    fn binary(self) -> Result<PathBuf> {
         match self {
-            Self::Echo => {
-                let path = std::env::var_os("RHUMB_ECHO").map(PathBuf::from).ok_or_else(|| {
-                    Error::new("RHUMB_ECHO is not set (cargo build --release -p net --example echo)")
-                })?;
-                if path.is_file() {
-                    Ok(path)
-                } else {
-                    Err(Error::new(format!("RHUMB_ECHO={} is not a file", path.display())))
-                }
-            }
+            Self::Echo => echo::binary(),
             Self::Rhumb => rhumb::binary(),
             Self::CoreDns => {
                 Peer::CoreDns.find().ok_or_else(|| Error::new("not built (peers/build coredns)"))
             }
+            Self::Unbound => unbound::binary(),
+        }
+    }
+
+    /// As it says itself; the echo has none.
+    pub fn version(self) -> Option<String> {
+        let argument = match self {
+            Self::Echo => return None,
+            Self::Rhumb | Self::CoreDns => "-version",
+            Self::Unbound => "-V",
+        };
+        Some(match self.binary() {
+            Ok(path) => first_line(Command::new(path).arg(argument)),
+            Err(error) => error.to_string(),
+        })
+    }
+
+    /// Writes its files and gives its arguments.
+    fn prepare(self, workload: &Workload, place: &Place) -> Result<Vec<String>> {
+        match self {
+            Self::Echo => Ok(echo::arguments(place)),
+            Self::Rhumb | Self::CoreDns => corefile::prepare(workload, place),
+            Self::Unbound => unbound::prepare(workload, place),
         }
     }
 }
@@ -70,25 +90,17 @@ pub struct Contender {
 }
 
 impl Contender {
-    pub fn start(kind: Kind, workload: &Workload) -> Result<Self> {
-        let addr = ports::free_addr()?;
+    /// Starts it and waits until it answers the question `probe`.
+    pub fn start(kind: Kind, workload: &Workload, upstream: SocketAddr, probe: &str) -> Result<Self> {
         let folder = tempfile::tempdir()?;
+        let place = Place { folder: folder.path(), addr: ports::free_addr()?, upstream };
         let mut command = Command::new("taskset");
-        command.args(["-c", &SERVER_CPU.to_string()]).arg(kind.binary()?).current_dir(folder.path());
-        if kind == Kind::Echo {
-            command.arg(addr.to_string());
-        } else {
-            let mut corefile = workload.corefile.replace("{port}", &addr.port().to_string());
-            for place in ["{health}", "{ready}"] {
-                corefile = corefile.replace(place, &ports::free()?.to_string());
-            }
-            std::fs::write(folder.path().join("Corefile"), corefile)?;
-            std::fs::write(folder.path().join("hosts"), &workload.hosts)?;
-            command.args(["-conf", "Corefile"]);
-        }
+        command.args(["-c", &SERVER_CPU.to_string()]).arg(kind.binary()?);
+        command.args(kind.prepare(workload, &place)?).current_dir(place.folder);
+        let addr = place.addr;
         let process = Process::start(kind.name(), command)?;
         let contender = Self { kind, addr, process, _folder: folder };
-        contender.wait_until_it_answers(workload)?;
+        contender.wait_until_it_answers(probe)?;
         Ok(contender)
     }
 
@@ -104,10 +116,9 @@ impl Contender {
         &self.process
     }
 
-    fn wait_until_it_answers(&self, workload: &Workload) -> Result<()> {
+    fn wait_until_it_answers(&self, probe: &str) -> Result<()> {
         let deadline = Instant::now() + START;
-        let first = workload.questions.lines().next().unwrap_or_default();
-        while self.ask(first)?.is_none() {
+        while self.ask(probe)?.is_none() {
             if self.process.exit_status().is_some() || Instant::now() >= deadline {
                 return Err(Error::new(format!("does not answer; its output:\n{}", self.process.output())));
             }
@@ -116,52 +127,10 @@ impl Contender {
         Ok(())
     }
 
-    /// Asks one line of the question file.
-    fn ask(&self, line: &str) -> Result<Option<Message>> {
-        let query = packet(line).context(line)?;
-        let outcome = client::ask(self.addr, Transport::Udp, &query, Duration::from_millis(500))?;
+    /// Asks one line of a question file.
+    pub fn ask(&self, line: &str) -> Result<Option<Message>> {
+        let query = question::packet(line)?;
+        let outcome = client::ask(self.addr, Transport::Udp, &query, ANSWER)?;
         Ok(outcome.reply().map(Message::decode))
     }
-}
-
-/// A plain query without EDNS, as dnsperf sends them.
-fn packet(line: &str) -> Result<Vec<u8>> {
-    let (name, kind) = line.split_once(' ').ok_or_else(|| Error::new("not a question"))?;
-    let name = Name::parse(name).map_err(|error| Error::new(error.to_string()))?;
-    let kind: u16 = match kind {
-        "A" => 1,
-        "PTR" => 12,
-        "TXT" => 16,
-        "AAAA" => 28,
-        other => return Err(Error::new(format!("type {other}"))),
-    };
-    let mut packet = vec![0x52, 0x48, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
-    packet.extend_from_slice(name.wire());
-    packet.extend_from_slice(&kind.to_be_bytes());
-    packet.extend_from_slice(&[0, 1]);
-    Ok(packet)
-}
-
-/// A server that answers wrongly is not fast: those that answer at all must answer alike.
-pub fn agree(contenders: &[Contender], workload: &Workload) -> Result<()> {
-    let answering: Vec<&Contender> = contenders.iter().filter(|c| c.kind != Kind::Echo).collect();
-    for line in workload.questions.lines().take(COMPARED) {
-        let mut answers = Vec::new();
-        for contender in &answering {
-            let message = contender
-                .ask(line)?
-                .ok_or_else(|| Error::new(format!("{} does not answer {line}", contender.kind.name())))?;
-            // Name and type follow from the question, the time to live counts down nowhere here.
-            let records: Vec<_> = message.answer.iter().map(|r| (r.rtype, r.ttl, r.rdata.clone())).collect();
-            answers.push((contender.kind.name(), message.rcode(), records));
-        }
-        if let [(left, rcode, records), (right, other_rcode, other)] = answers.as_slice()
-            && (rcode, records) != (other_rcode, other)
-        {
-            return Err(Error::new(format!(
-                "{line}: {left} answers {rcode} {records:02x?}, {right} {other_rcode} {other:02x?}"
-            )));
-        }
-    }
-    Ok(())
 }

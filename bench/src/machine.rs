@@ -1,13 +1,17 @@
-//! The facts a reader needs to judge the numbers.
+//! The machine: who runs where on it, and the facts a reader needs to judge the numbers.
 
 use std::path::Path;
 use std::process::Command;
 
 use testkit::error::{Error, Result};
-use testkit::peers::Peer;
 
 use crate::contender::Kind;
-use crate::measure::CLIENT_CPU;
+
+/// The server under measurement has this processor for itself.
+pub const SERVER_CPU: usize = 0;
+
+/// dnsperf and the upstream share this one.
+pub const CLIENT_CPU: usize = 1;
 
 pub struct Machine {
     /// As YYYY-MM-DD, in UTC.
@@ -17,16 +21,12 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn look() -> Self {
+    pub fn look(servers: &[Kind]) -> Self {
         let date = first_line(Command::new("date").args(["-u", "+%F"]));
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-        let version = |kind: Kind, argument: &str| match kind.binary() {
-            Ok(path) => first_line(Command::new(path).arg(argument)),
-            Err(error) => error.to_string(),
-        };
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let facts = vec![
+        let mut facts = vec![
             ("date", first_line(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]))),
             (
                 "commit",
@@ -35,10 +35,9 @@ impl Machine {
             ("cpu", cpu.map_or("unknown", |(_, model)| model).to_owned()),
             ("cores", std::thread::available_parallelism().map_or(0, usize::from).to_string()),
             ("kernel", first_line(Command::new("uname").arg("-sr"))),
-            ("rhumb", version(Kind::Rhumb, "-version")),
-            ("coredns", format!("{} ({})", version(Kind::CoreDns, "-version"), Peer::CoreDns.version())),
-            ("dnsperf", dnsperf_version()),
         ];
+        facts.extend(servers.iter().filter_map(|server| Some((server.name(), server.version()?))));
+        facts.push(("dnsperf", dnsperf_version()));
         Self { date, facts }
     }
 }
@@ -51,7 +50,8 @@ pub fn needs_two_processors() -> Result<()> {
     }
 }
 
-fn first_line(command: &mut Command) -> String {
+/// Of what a command prints.
+pub fn first_line(command: &mut Command) -> String {
     let output = command.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     let line = output.unwrap_or_default().lines().next().unwrap_or_default().trim().to_owned();
     if line.is_empty() { "unknown".to_owned() } else { line }

@@ -1,47 +1,53 @@
-//! `make bench`: CPU time per query, Rhumb beside CoreDNS and a loop that answers nothing.
+//! `make bench`: CPU time per query, Rhumb beside CoreDNS, Unbound and a loop that answers nothing.
 //!
 //! ```text
-//! workload (hosts file, questions, Corefile)
+//! workload (configuration, questions)                upstream on CPU 1
 //!    └─→ contenders on CPU 0, dnsperf on CPU 1 ──rounds──→ samples ──→ medians ──→ terminal, JSON, Markdown
 //! ```
 //!
 //! `README.md` beside this says how to read the numbers.
 
+mod agree;
 mod contender;
+mod json;
 mod machine;
 mod measure;
+mod question;
 mod results;
+mod rounds;
 mod spread;
 mod table;
+mod upstream;
 mod workload;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Parser;
+use clap::builder::PossibleValuesParser;
 use testkit::error::{Error, Result};
 
-use contender::{Contender, Kind};
-use machine::Machine;
-use measure::{Load, Sample};
-use results::{Outcome, Results};
-use workload::Workload;
+use machine::CLIENT_CPU;
+use results::Results;
+use rounds::Plan;
+use upstream::Upstream;
+use workload::{SUITES, Suite};
 
-/// Measures CPU time per query of the servers named by RHUMB_BIN, RHUMB_PEER_COREDNS and RHUMB_ECHO.
+/// Measures CPU time per query of the servers named by RHUMB_BIN, RHUMB_PEER_COREDNS, RHUMB_UNBOUND and RHUMB_ECHO.
 #[derive(Parser)]
 struct Arguments {
+    /// Only these workloads
+    #[arg(value_name = "WORKLOAD", value_parser = PossibleValuesParser::new(SUITES.map(|suite| suite.name)))]
+    only: Vec<String>,
+
     /// How often each server is measured under each load
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// How long one measurement takes
-    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
+    /// How long one measurement takes; cached answers live for 30 seconds
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=20))]
     seconds: u64,
-
-    /// Only this workload: hosts or kubeadm-like
-    #[arg(long)]
-    workload: Option<String>,
 
     /// Where results go
     #[arg(long, value_name = "DIR", default_value_os_t = Path::new(env!("CARGO_MANIFEST_DIR")).join("results"))]
@@ -60,80 +66,38 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     machine::needs_two_processors()?;
-    let workloads: Vec<Workload> = workload::all()
-        .into_iter()
-        .filter(|workload| arguments.workload.as_ref().is_none_or(|name| name == workload.name))
-        .collect();
-    if workloads.is_empty() {
-        return Err(Error::new("there is no such workload; there are hosts and kubeadm-like"));
-    }
     let begun = Instant::now();
+    let upstream = Upstream::start(Some(CLIENT_CPU))?;
     let mut missing = Vec::new();
-    let mut results = Results::new(Machine::look(), arguments.rounds, arguments.seconds);
-    for workload in &workloads {
-        let outcome = measure_workload(workload, arguments, begun, &mut missing)?;
-        println!("{}", table::text(&outcome));
-        results.outcomes.push(outcome);
+    for suite in SUITES {
+        if arguments.only.is_empty() || arguments.only.iter().any(|name| name == suite.name) {
+            missing.extend(measure(&suite, &upstream, arguments, begun)?);
+        }
     }
-    // What could be measured is shown, but results without one of the servers are no results.
-    if !missing.is_empty() {
-        return Err(Error::new(format!("not measured, nothing kept: {}", missing.join("; "))));
-    }
-    let kept = results.keep(&arguments.results)?;
-    println!(
-        "kept in {} and beside it as JSON, after {:.0} s",
-        kept.display(),
-        begun.elapsed().as_secs_f64()
-    );
-    Ok(())
+    if missing.is_empty() { Ok(()) } else { Err(Error::new(format!("not measured: {}", missing.join("; ")))) }
 }
 
-fn measure_workload(
-    workload: &Workload,
-    arguments: &Arguments,
-    begun: Instant,
-    missing: &mut Vec<String>,
-) -> Result<Outcome> {
-    let progress =
-        |text: &str| eprintln!("[{:4.0} s] {}: {text}", begun.elapsed().as_secs_f64(), workload.name);
-    let mut contenders = Vec::new();
-    for &kind in workload.contenders {
-        match Contender::start(kind, workload) {
-            Ok(contender) => contenders.push(contender),
-            Err(error) => missing.push(format!("{} in {}: {error}", kind.name(), workload.name)),
-        }
+/// Measures and keeps one suite. What could be measured is shown in any case, but results without one of the servers
+/// are no results; they are given back with the reason.
+fn measure(suite: &Suite, upstream: &Upstream, arguments: &Arguments, begun: Instant) -> Result<Vec<String>> {
+    let workloads = (suite.workloads)();
+    let plan = Plan { rounds: arguments.rounds, seconds: arguments.seconds };
+    let mut missing = Vec::new();
+    let mut results = Results::new(&workloads, plan);
+    for workload in &workloads {
+        let measured = rounds::measure(workload, upstream, plan, |text| {
+            eprintln!("[{:4.0} s] {}: {text}", begun.elapsed().as_secs_f64(), workload.name);
+        })?;
+        println!("{}", table::text(&measured.outcome));
+        results.outcomes.push(measured.outcome);
+        missing.extend(measured.missing);
     }
-    let duration = Duration::from_secs(arguments.seconds);
-    contender::agree(&contenders, workload)?;
-
-    // The fixed load follows from what CoreDNS can do, so that it is below everybody's saturation.
-    let slowest = contenders.iter().find(|c| c.kind() == Kind::CoreDns).or_else(|| contenders.first());
-    let Some(slowest) = slowest else {
-        return Err(Error::new(format!("no server at all: {}", missing.join("; "))));
-    };
-    let most = measure::sample(slowest, workload, Load::Saturation, duration)?;
-    let rate = (most.queries_per_second / 2.0) as u32;
-    progress(&format!(
-        "{} does {:.0} queries/s; half of it is the fixed load",
-        slowest.kind().name(),
-        most.queries_per_second
-    ));
-
-    let loads: Vec<Load> = [Load::Fixed(rate), Load::Saturation].into_iter().take(workload.loads).collect();
-    let mut samples: Vec<(Kind, Load, Sample)> = Vec::new();
-    for round in 1..=arguments.rounds {
-        for &load in &loads {
-            // One after another within a round, so that whatever else the machine does hits all alike.
-            for contender in &contenders {
-                let sample = measure::sample(contender, workload, load, duration)?;
-                progress(&format!(
-                    "round {round}/{}, {load}, {}: {sample}",
-                    arguments.rounds,
-                    contender.kind().name()
-                ));
-                samples.push((contender.kind(), load, sample));
-            }
-        }
+    if missing.is_empty() {
+        let path = results.keep(&arguments.results, suite.name)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        println!("kept in {} and beside it as JSON, after {seconds:.0} s", path.display());
+    } else {
+        println!("{} is not kept: {}", suite.name, missing.join("; "));
     }
-    Ok(Outcome::new(workload, rate, samples))
+    Ok(missing)
 }

@@ -1,19 +1,25 @@
 //! One measurement: a load for some seconds, and what the server spent on it.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use testkit::dnsperf;
-use testkit::error::{Error, Result};
+use testkit::dnsperf::{self, Summary};
+use testkit::error::{Context, Error, Result};
 
 use crate::contender::Contender;
-use crate::workload::Workload;
+use crate::machine::CLIENT_CPU;
+use crate::upstream::Upstream;
+use crate::workload::{Turn, Workload};
 
-/// dnsperf runs here.
-pub const CLIENT_CPU: usize = 1;
-
-/// Client sockets: enough that several workers would all get some, see reference on SO_REUSEPORT in README.md.
+/// Client sockets: enough that several workers would all get some, since SO_REUSEPORT spreads by address.
 const CLIENTS: u32 = 16;
+
+/// Longer than any warm-up takes.
+const WARM_UP: Duration = Duration::from_secs(20);
+
+/// Queries per second that no forwarder reaches on one processor.
+const MOST: u64 = 100_000;
 
 /// Losing more than this share is not serving the load.
 const TOLERATED_LOSS: f64 = 0.01;
@@ -32,6 +38,16 @@ impl Load {
             Self::Fixed(_) => "fixed",
             Self::Saturation => "saturation",
         }
+    }
+
+    /// How many queries are sent in this time, at the most.
+    pub fn at_most(self, duration: Duration) -> u64 {
+        let rate = match self {
+            Self::Fixed(rate) => u64::from(rate),
+            Self::Saturation => MOST,
+        };
+        // One second more, for what dnsperf sends beyond its time.
+        rate * (duration.as_secs() + 1)
     }
 }
 
@@ -53,6 +69,8 @@ pub struct Sample {
     pub latency: f64,
     pub lost: u64,
     pub rss: u64,
+    /// Queries that reached the upstream for each one that was answered.
+    pub forwarded: f64,
 }
 
 impl Sample {
@@ -71,34 +89,83 @@ impl fmt::Display for Sample {
     }
 }
 
-pub fn sample(contender: &Contender, workload: &Workload, load: Load, duration: Duration) -> Result<Sample> {
-    let mut perf = dnsperf::Load::new(contender.addr(), workload.questions.clone());
+/// How the servers of one workload are measured.
+pub struct Meter<'a> {
+    pub workload: &'a Workload,
+    pub upstream: &'a Upstream,
+    pub duration: Duration,
+}
+
+impl Meter<'_> {
+    pub fn turn(&self, number: u32, load: Load) -> Turn {
+        (self.workload.turn)(number, load.at_most(self.duration))
+    }
+
+    /// Asks a server what the turn asks, and says what it spent on it.
+    pub fn sample(&self, contender: &Contender, turn: &Turn, load: Load) -> Result<Sample> {
+        let name = contender.kind().name();
+        warm_up(contender.addr(), turn).context(name)?;
+        let process = contender.process();
+        let (before, asked) = (process.cpu_times()?, self.upstream.asked());
+        let summary = ask(contender.addr(), turn, load, self.duration).context(name)?;
+        let (after, asked) = (process.cpu_times()?, self.upstream.asked() - asked);
+        let per_query = |spent: Duration| spent.as_secs_f64() * 1e6 / summary.completed as f64;
+        let forwarded = asked as f64 / summary.completed as f64;
+        if let Some(wanted) = &self.workload.forwarded
+            && !wanted.contains(&forwarded)
+        {
+            return Err(Error::new(format!(
+                "{name} asked the upstream {forwarded:.4} times per query, not {wanted:?} times"
+            )));
+        }
+        Ok(Sample {
+            user: per_query(after.0.saturating_sub(before.0)),
+            system: per_query(after.1.saturating_sub(before.1)),
+            queries_per_second: summary.queries_per_second,
+            latency: summary.latency.average * 1e6,
+            lost: summary.lost,
+            rss: process.rss()?,
+            forwarded,
+        })
+    }
+}
+
+/// Asks each question of the warm-up once.
+fn warm_up(server: SocketAddr, turn: &Turn) -> Result<()> {
+    if turn.warm_up.is_empty() {
+        return Ok(());
+    }
+    let mut perf = dnsperf(server, &turn.warm_up, WARM_UP);
+    perf.args.extend(["-n".into(), "1".into()]);
+    checked(perf.run()?).map(|_| ())
+}
+
+/// Asks the questions over and over until the time is up.
+pub fn ask(server: SocketAddr, turn: &Turn, load: Load, duration: Duration) -> Result<Summary> {
+    let mut perf = dnsperf(server, &turn.questions, duration);
+    if let Load::Fixed(rate) = load {
+        perf.rate = Some(rate);
+    }
+    checked(perf.run()?)
+}
+
+fn dnsperf(server: SocketAddr, questions: &str, duration: Duration) -> dnsperf::Load {
+    let mut perf = dnsperf::Load::new(server, questions);
     perf.duration = duration;
     perf.clients = CLIENTS;
     perf.cpu = Some(CLIENT_CPU);
     // A lost query is not waited for; it is counted.
     perf.args = vec!["-t".into(), "1".into()];
-    if let Load::Fixed(rate) = load {
-        perf.rate = Some(rate);
-    }
-    let name = contender.kind().name();
-    let before = contender.process().cpu_times()?;
-    let summary = perf.run()?;
-    let after = contender.process().cpu_times()?;
+    perf
+}
+
+fn checked(summary: Summary) -> Result<Summary> {
     if summary.completed == 0 || summary.lost as f64 > summary.sent as f64 * TOLERATED_LOSS {
-        return Err(Error::new(format!("{name} lost {} of {} queries", summary.lost, summary.sent)));
+        return Err(Error::new(format!("lost {} of {} queries", summary.lost, summary.sent)));
     }
     // Each question has an answer; anything else means that the servers do not do the same work.
     if summary.rcodes.keys().any(|rcode| rcode != "NOERROR") {
-        return Err(Error::new(format!("{name} answered {:?}", summary.rcodes)));
+        return Err(Error::new(format!("answered {:?}", summary.rcodes)));
     }
-    let per_query = |spent: Duration| spent.as_secs_f64() * 1e6 / summary.completed as f64;
-    Ok(Sample {
-        user: per_query(after.0.saturating_sub(before.0)),
-        system: per_query(after.1.saturating_sub(before.1)),
-        queries_per_second: summary.queries_per_second,
-        latency: summary.latency.average * 1e6,
-        lost: summary.lost,
-        rss: contender.process().rss()?,
-    })
+    Ok(summary)
 }

@@ -2,20 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
 use testkit::error::{Context, Result};
 
 use crate::contender::Kind;
 use crate::machine::Machine;
 use crate::measure::{Load, Sample};
+use crate::rounds::Plan;
 use crate::spread::Spread;
-use crate::table;
 use crate::workload::Workload;
+use crate::{json, table};
 
 pub struct Results {
     pub machine: Machine,
-    pub rounds: u32,
-    pub seconds: u64,
+    pub plan: Plan,
     pub outcomes: Vec<Outcome>,
 }
 
@@ -24,6 +23,8 @@ pub struct Outcome {
     pub workload: &'static str,
     pub about: &'static str,
     pub rate: u32,
+    /// Queries per second of the upstream alone, where every query is forwarded.
+    pub ceiling: Option<f64>,
     pub rows: Vec<Row>,
 }
 
@@ -37,6 +38,7 @@ pub struct Row {
     pub queries_per_second: Spread,
     pub latency: Spread,
     pub rss: Spread,
+    pub forwarded: Spread,
     pub lost: u64,
     pub samples: Vec<Sample>,
 }
@@ -53,6 +55,7 @@ impl Row {
             queries_per_second: spread(|s| s.queries_per_second),
             latency: spread(|s| s.latency),
             rss: spread(|s| s.rss as f64),
+            forwarded: spread(|s| s.forwarded),
             lost: samples.iter().map(|s| s.lost).sum(),
             samples,
         }
@@ -70,7 +73,12 @@ pub struct Ratio {
 }
 
 impl Outcome {
-    pub fn new(workload: &Workload, rate: u32, samples: Vec<(Kind, Load, Sample)>) -> Self {
+    pub fn new(
+        workload: &Workload,
+        rate: u32,
+        ceiling: Option<f64>,
+        samples: Vec<(Kind, Load, Sample)>,
+    ) -> Self {
         let mut groups: Vec<(Load, Kind, Vec<Sample>)> = Vec::new();
         for (server, load, sample) in samples {
             match groups.iter_mut().find(|(l, s, _)| *l == load && *s == server) {
@@ -80,7 +88,7 @@ impl Outcome {
         }
         let rows =
             groups.into_iter().map(|(load, server, samples)| Row::new(load, server, samples)).collect();
-        Self { workload: workload.name, about: workload.about, rate, rows }
+        Self { workload: workload.name, about: workload.about, rate, ceiling, rows }
     }
 
     pub fn ratios(&self) -> Vec<Ratio> {
@@ -102,63 +110,21 @@ impl Outcome {
 }
 
 impl Results {
-    pub fn new(machine: Machine, rounds: u32, seconds: u64) -> Self {
-        Self { machine, rounds, seconds, outcomes: Vec::new() }
+    pub fn new(workloads: &[Workload], plan: Plan) -> Self {
+        let mut servers: Vec<Kind> =
+            workloads.iter().flat_map(|workload| workload.contenders).copied().collect();
+        servers.sort();
+        servers.dedup();
+        Self { machine: Machine::look(&servers), plan, outcomes: Vec::new() }
     }
 
-    /// Writes `hosts-DATE.json` and `.md`; a second run on one day replaces the first. Gives the Markdown's path.
-    pub fn keep(&self, folder: &Path) -> Result<PathBuf> {
+    /// Writes `NAME-DATE.json` and `.md`; a second run on one day replaces the first. Gives the Markdown's path.
+    pub fn keep(&self, folder: &Path, name: &str) -> Result<PathBuf> {
         std::fs::create_dir_all(folder).context(folder.display())?;
-        let path = folder.join(format!("hosts-{}.md", self.machine.date));
+        let path = folder.join(format!("{name}-{}.md", self.machine.date));
         std::fs::write(&path, table::markdown(self)).context(path.display())?;
         let json = path.with_extension("json");
-        std::fs::write(&json, format!("{:#}\n", self.json())).context(json.display())?;
+        std::fs::write(&json, format!("{:#}\n", json::value(self))).context(json.display())?;
         Ok(path)
     }
-
-    fn json(&self) -> Value {
-        let facts: Map<String, Value> =
-            self.machine.facts.iter().map(|(what, value)| ((*what).to_owned(), json!(value))).collect();
-        json!({
-            "machine": facts,
-            "rounds": self.rounds,
-            "seconds": self.seconds,
-            "workloads": self.outcomes.iter().map(outcome_json).collect::<Vec<_>>(),
-        })
-    }
-}
-
-fn outcome_json(outcome: &Outcome) -> Value {
-    let spread = |s: Spread| json!({ "median": s.median, "min": s.min, "max": s.max });
-    let row = |row: &Row| {
-        json!({
-            "load": row.load.name(),
-            "server": row.server.name(),
-            "user_us_per_query": spread(row.user),
-            "system_us_per_query": spread(row.system),
-            "total_us_per_query": spread(row.total),
-            "queries_per_second": spread(row.queries_per_second),
-            "average_latency_us": spread(row.latency),
-            "rss_octets": spread(row.rss),
-            "lost": row.lost,
-            "samples": row.samples.iter().map(|s| json!([s.user, s.system, s.queries_per_second])).collect::<Vec<_>>(),
-        })
-    };
-    let ratio = |ratio: &crate::results::Ratio| {
-        json!({
-            "load": ratio.load.name(),
-            "rhumb_to": ratio.other.name(),
-            "user": ratio.user,
-            "system": ratio.system,
-            "total": ratio.total,
-            "queries_per_second": ratio.queries_per_second,
-        })
-    };
-    json!({
-        "workload": outcome.workload,
-        "about": outcome.about,
-        "fixed_queries_per_second": outcome.rate,
-        "rows": outcome.rows.iter().map(row).collect::<Vec<_>>(),
-        "ratios": outcome.ratios().iter().map(ratio).collect::<Vec<_>>(),
-    })
 }

@@ -60,10 +60,19 @@ fn ratio_rows(outcome: &Outcome) -> Cells {
         .collect()
 }
 
+/// What to hold the rates against.
+fn remark(outcome: &Outcome) -> Option<String> {
+    let ceiling = outcome.ceiling?;
+    Some(format!("The upstream, asked by dnsperf directly, answers {ceiling:.0} queries/s."))
+}
+
 /// For the terminal.
 pub fn text(outcome: &Outcome) -> String {
     let mut text = format!("\n{}: {}; median (min-max)\n\n", outcome.workload, outcome.about);
     aligned(&HEAD, &rows(outcome), &mut text);
+    if let Some(remark) = remark(outcome) {
+        let _ = writeln!(text, "\n  {remark}");
+    }
     let ratios = ratio_rows(outcome);
     if !ratios.is_empty() {
         text.push_str("\nRhumb's medians divided by the other's\n\n");
@@ -95,11 +104,14 @@ pub fn markdown(results: &Results) -> String {
     let _ = writeln!(
         text,
         "\n{} rounds of {} s each. Cells are median (min-max).",
-        results.rounds, results.seconds
+        results.plan.rounds, results.plan.seconds
     );
     for outcome in &results.outcomes {
         let _ = writeln!(text, "\n## {}\n\n{}.\n", outcome.workload, outcome.about);
         piped(&HEAD, &rows(outcome), &mut text);
+        if let Some(remark) = remark(outcome) {
+            let _ = writeln!(text, "\n{remark}");
+        }
         text.push_str("\nRhumb's medians divided by the other's:\n\n");
         piped(&RATIO_HEAD, &ratio_rows(outcome), &mut text);
     }

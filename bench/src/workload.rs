@@ -1,122 +1,56 @@
-//! What is served and asked: the same data, the same questions, the same Corefile for every server.
+//! What is served and asked, the same for every server. Each workload is a value in a file of its own.
 
-use std::fmt::Write;
+mod cache;
+mod hosts;
+mod misses;
+mod resolver;
+
+use std::ops::RangeInclusive;
 
 use crate::contender::Kind;
 
-/// Names in the hosts file, each with one A and one AAAA record.
-const NAMES: u32 = 10_000;
+/// Workloads that share a file of results.
+pub struct Suite {
+    /// What the file's name begins with.
+    pub name: &'static str,
+    pub workloads: fn() -> Vec<Workload>,
+}
 
-/// Questions in the file that dnsperf goes round.
-const QUESTIONS: u32 = 40_000;
+pub const SUITES: [Suite; 3] = [
+    Suite { name: "hosts", workloads: || vec![hosts::alone(), hosts::kubeadm_like()] },
+    Suite { name: "cache", workloads: || vec![cache::workload()] },
+    Suite { name: "misses", workloads: || vec![misses::workload()] },
+];
 
 pub struct Workload {
     pub name: &'static str,
     pub about: &'static str,
-    /// With `{port}`, `{health}` and `{ready}` to be filled in.
-    pub corefile: &'static str,
     pub contenders: &'static [Kind],
-    /// The fixed load only, or saturation too.
-    pub loads: usize,
-    pub hosts: String,
+    /// Measured at saturation too, not under the fixed load alone.
+    pub saturation: bool,
+    /// For Rhumb and CoreDNS; what is filled in says `Place::write`, here and below.
+    pub corefile: &'static str,
+    /// For Unbound, after what it is always told.
+    pub unbound: &'static str,
+    /// Name and text of what the configuration reads.
+    pub files: Vec<(&'static str, String)>,
+    /// Where there is an upstream: the share of queries that must reach it, the proof of what is measured.
+    pub forwarded: Option<RangeInclusive<f64>>,
+    /// The questions of the turn with this number, in which no more queries than these are sent.
+    pub turn: fn(number: u32, at_most: u64) -> Turn,
+}
+
+/// What all servers are asked one after another. Lines are `name type`.
+pub struct Turn {
+    /// Asked once before measuring; may be empty.
+    pub warm_up: String,
+    /// Asked over and over.
     pub questions: String,
 }
 
-/// The hosts plugin alone is what the goal is about; the other shows what a usual chain adds. The echo knows no
-/// Corefile, so it is measured once.
-pub fn all() -> Vec<Workload> {
-    vec![
-        Workload {
-            name: "hosts",
-            about: "one server block with the hosts plugin alone",
-            corefile: HOSTS,
-            contenders: &[Kind::Echo, Kind::Rhumb, Kind::CoreDns],
-            loads: 2,
-            hosts: hosts(),
-            questions: questions(),
-        },
-        Workload {
-            name: "kubeadm-like",
-            about: "errors, health, ready, hosts, loadbalance and reload, as kubeadm has them",
-            corefile: KUBEADM_LIKE,
-            contenders: &[Kind::Rhumb, Kind::CoreDns],
-            loads: 1,
-            hosts: hosts(),
-            questions: questions(),
-        },
-    ]
-}
-
-const HOSTS: &str = ".:{port} {
-    bind 127.0.0.1
-    hosts hosts {
-        ttl 60
-        reload 0
-    }
-}
-";
-
-const KUBEADM_LIKE: &str = ".:{port} {
-    bind 127.0.0.1
-    errors
-    health 127.0.0.1:{health}
-    ready 127.0.0.1:{ready}
-    hosts hosts {
-        ttl 60
-    }
-    reload
-    loadbalance
-}
-";
-
-fn hosts() -> String {
-    let mut text = String::new();
-    for n in 0..NAMES {
-        let name = name(n);
-        // Writing to a String does not fail.
-        let _ = writeln!(text, "10.0.{}.{} {name}", n / 256, n % 256);
-        let _ = writeln!(text, "2001:db8::{n:x} {name}");
-    }
-    text
-}
-
-fn name(n: u32) -> String {
-    format!("svc-{n}.ns-{}.svc.cluster.local", n % 97)
-}
-
-/// Of ten questions four are for A and four for AAAA, one for a PTR, and one for a type the name has not. The
-/// names are spread by a step that has no factor in common with their number.
-fn questions() -> String {
-    let mut text = String::new();
-    for i in 0..QUESTIONS {
-        let n = i.wrapping_mul(7919) % NAMES;
-        let _ = match i % 10 {
-            0..4 => writeln!(text, "{} A", name(n)),
-            4..8 => writeln!(text, "{} AAAA", name(n)),
-            8 => writeln!(text, "{}.{}.0.10.in-addr.arpa PTR", n % 256, n / 256),
-            _ => writeln!(text, "{} TXT", name(n)),
-        };
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_question_is_about_a_name_that_is_there() {
-        let hosts = hosts();
-        assert_eq!(hosts.lines().count(), 2 * NAMES as usize);
-        let known: std::collections::HashSet<&str> =
-            hosts.lines().filter_map(|line| line.split_once(' ')).map(|(_, name)| name).collect();
-        let questions = questions();
-        let mut kinds = std::collections::BTreeMap::<&str, u32>::new();
-        for line in questions.lines() {
-            let (name, kind) = line.split_once(' ').unwrap();
-            *kinds.entry(kind).or_default() += 1;
-            assert!(kind == "PTR" || known.contains(name), "{line}");
-        }
-        assert_eq!(kinds, [("A", 16_000), ("AAAA", 16_000), ("PTR", 4_000), ("TXT", 4_000)].into());
+impl Turn {
+    /// A question that spoils nothing when it is asked earlier.
+    pub fn probe(&self) -> &str {
+        self.warm_up.lines().chain(self.questions.lines()).next().unwrap_or_default()
     }
 }

@@ -1,0 +1,41 @@
+//! Cache hits: names that were asked for a moment ago.
+
+use super::resolver::{self, question};
+use super::{Turn, Workload};
+use crate::contender::Kind;
+
+const NAMES: u64 = 1_000;
+
+pub fn workload() -> Workload {
+    Workload {
+        name: "cache",
+        about: "1,000 names, all in the cache: errors, prometheus, forward, cache 30 and loadbalance",
+        contenders: &[Kind::Rhumb, Kind::CoreDns, Kind::Unbound],
+        saturation: true,
+        corefile: resolver::COREFILE,
+        unbound: resolver::UNBOUND,
+        files: Vec::new(),
+        forwarded: Some(0.0..=0.001),
+        turn,
+    }
+}
+
+/// Names of its own for each turn: they enter the cache with the warm-up, so none gets too old while it is measured.
+fn turn(number: u32, _at_most: u64) -> Turn {
+    let zone = format!("turn-{number}.cache.example");
+    let questions: String = (0..NAMES).map(|n| question(n, &zone)).collect();
+    Turn { warm_up: questions.clone(), questions }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_asked_was_asked_in_the_warm_up_and_never_before() {
+        let (first, second) = (turn(0, 0), turn(1, 0));
+        assert_eq!(first.questions.lines().count() as u64, NAMES);
+        assert_eq!(first.warm_up, first.questions);
+        assert!(first.questions.lines().all(|line| !second.questions.contains(line)));
+    }
+}
