@@ -1,0 +1,116 @@
+//! From what the API says to what the index keeps.
+//!
+//! What is left out here is left out for everybody: addresses that are none, endpoints that are not ready, and
+//! whatever the [`Want`] does not ask for.
+
+mod address;
+mod slice;
+
+use address::ip;
+
+use super::message::{Namespace, ObjectMeta, Pod, Raw, Service, ServiceImport, ServicePort};
+use crate::key::Key;
+use crate::object::{self, External, Object, Port, ServiceType};
+use crate::selector::Selector;
+use crate::want::{Selected, Want};
+
+/// None if the object has a name that cannot be one.
+pub(crate) fn object(raw: Raw, want: &Want) -> Option<Object> {
+    Some(match raw {
+        Raw::Namespace(it) => Object::Namespace(namespace(it, want)),
+        Raw::Service(it) => Object::Service(service(it, want)?),
+        Raw::EndpointSlice(it) => Object::EndpointSlice(slice::slice(it, want)?),
+        Raw::Pod(it) => Object::Pod(pod(it, want)?),
+        Raw::ServiceImport(it) => Object::ServiceImport(service_import(it, want)?),
+    })
+}
+
+/// A pod on its way out: nothing it says from now on counts, until it is gone.
+pub(crate) fn is_terminating(raw: &Raw) -> bool {
+    matches!(raw, Raw::Pod(pod) if pod.metadata.deletion_timestamp.is_some())
+}
+
+/// A pod that has ended. The API server leaves these out if asked to; manifests have nobody to ask.
+pub(crate) fn has_ended(raw: &Raw) -> bool {
+    matches!(raw, Raw::Pod(pod) if matches!(&*pod.status.phase, "Succeeded" | "Failed" | "Unknown"))
+}
+
+fn namespace(it: Namespace, want: &Want) -> object::Namespace {
+    let selected = selected(&want.namespace_selectors, &it.metadata);
+    object::Namespace { name: it.metadata.name.into(), selected }
+}
+
+fn service(it: Service, want: &Want) -> Option<object::Service> {
+    let (spec, status) = (it.spec, it.status);
+    let cluster_ips = match spec.cluster_ips.is_empty() {
+        true => std::slice::from_ref(&spec.cluster_ip),
+        false => &spec.cluster_ips,
+    };
+    let kind = if spec.kind == "ExternalName" {
+        ServiceType::ExternalName(spec.external_name.into())
+    } else if cluster_ips.first().is_some_and(|first| first == "None") {
+        ServiceType::Headless
+    } else {
+        ServiceType::ClusterIp(cluster_ips.iter().filter_map(|text| ip(text)).collect())
+    };
+    let outside = spec.external_ips.into_iter();
+    let balanced = status.load_balancer.ingress.into_iter();
+    let external = outside
+        .chain(balanced.map(|ingress| if ingress.ip.is_empty() { ingress.hostname } else { ingress.ip }))
+        .filter(|text| !text.is_empty())
+        .map(|text| ip(&text).map_or_else(|| External::Host(text.into()), External::Address))
+        .collect();
+    Some(object::Service {
+        key: key(&it.metadata)?,
+        kind,
+        ports: spec.ports.into_iter().map(port).collect(),
+        external,
+        selected: selected(&want.selectors, &it.metadata),
+    })
+}
+
+fn pod(it: Pod, want: &Want) -> Option<object::Pod> {
+    let labels = match want.pod_labels {
+        true => it.metadata.labels().map(|(key, value)| (key.into(), value.into())).collect(),
+        false => Box::default(),
+    };
+    Some(object::Pod {
+        key: key(&it.metadata)?,
+        ips: it.status.pod_ips.iter().filter_map(|pod_ip| ip(&pod_ip.ip)).collect(),
+        labels,
+        selected: selected(&want.selectors, &it.metadata),
+    })
+}
+
+fn service_import(it: ServiceImport, want: &Want) -> Option<object::ServiceImport> {
+    Some(object::ServiceImport {
+        key: key(&it.metadata)?,
+        headless: it.spec.kind == "Headless",
+        ips: it.spec.ips.iter().filter_map(|text| ip(text)).collect(),
+        ports: it.spec.ports.into_iter().map(port).collect(),
+        selected: selected(&want.selectors, &it.metadata),
+    })
+}
+
+fn port(it: ServicePort) -> Port {
+    Port { name: it.name.into(), protocol: it.protocol.into(), number: number(it.port) }
+}
+
+fn number(port: Option<i32>) -> Option<u16> {
+    port.and_then(|port| u16::try_from(port).ok())
+}
+
+fn key(meta: &ObjectMeta) -> Option<Key> {
+    if meta.name.is_empty() || meta.namespace.is_empty() {
+        return None;
+    }
+    Key::new(&meta.namespace, &meta.name)
+}
+
+fn selected(selectors: &[Selector], meta: &ObjectMeta) -> Selected {
+    let bits = selectors.iter().take(u32::BITS as usize).enumerate();
+    Selected(bits.filter(|(_, it)| it.matches(meta.labels())).fold(0, |bits, (n, _)| bits | 1 << n))
+}
+
+#[cfg(test)]
+mod tests;

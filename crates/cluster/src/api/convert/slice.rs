@@ -1,0 +1,77 @@
+//! EndpointSlices: the ready addresses behind a Service.
+
+use std::sync::Arc;
+
+use super::address::{ip, is_usual};
+use super::{key, number, selected};
+use crate::api::message::{self, EndpointPort, ObjectMeta};
+use crate::key::Key;
+use crate::object::{Endpoint, EndpointSlice, Imported, Port};
+use crate::want::Want;
+
+const SERVICE: &str = "kubernetes.io/service-name";
+const IMPORT: &str = "multicluster.kubernetes.io/service-name";
+const CLUSTER: &str = "multicluster.kubernetes.io/source-cluster";
+
+/// The longest label of the DNS; a pod with a longer name gives its endpoint none.
+const LONGEST_LABEL: usize = 63;
+
+pub(super) fn slice(it: message::EndpointSlice, want: &Want) -> Option<EndpointSlice> {
+    let meta = it.metadata;
+    let mut zones = Zones::default();
+    let ready = it.endpoints.into_iter().filter(|endpoint| endpoint.conditions.ready != Some(false));
+    Some(EndpointSlice {
+        key: key(&meta)?,
+        service: owner(&meta, SERVICE),
+        imported: owner(&meta, IMPORT)
+            .map(|service| Imported { service, cluster: meta.label(CLUSTER).unwrap_or_default().into() }),
+        ports: it.ports.into_iter().map(port).collect(),
+        endpoints: ready.flat_map(|endpoint| addresses(endpoint, want, &mut zones)).collect(),
+        selected: selected(&want.selectors, &meta),
+    })
+}
+
+/// One per address of an endpoint, all alike but for it.
+fn addresses(it: message::Endpoint, want: &Want, zones: &mut Zones) -> Vec<Endpoint> {
+    let hostname: Option<Box<str>> = it.hostname.filter(|name| !name.is_empty()).map(Into::into);
+    let pod = it.target_ref.map(|target| target.name);
+    let pod: Option<Box<str>> =
+        pod.filter(|name| want.pod_names && !name.is_empty() && name.len() <= LONGEST_LABEL).map(Into::into);
+    let zone = it.zone.filter(|zone| want.zones && !zone.is_empty()).map(|zone| zones.share(&zone));
+    let parsed = it.addresses.into_iter().filter_map(|text| {
+        let address = ip(&text)?;
+        let spelling = (!is_usual(address, &text)).then(|| text.into());
+        let (hostname, pod, zone) = (hostname.clone(), pod.clone(), zone.clone());
+        Some(Endpoint { address, spelling, hostname, pod, zone })
+    });
+    parsed.collect()
+}
+
+fn port(it: EndpointPort) -> Port {
+    Port {
+        name: it.name.unwrap_or_default().into(),
+        protocol: it.protocol.unwrap_or_default().into(),
+        number: number(it.port),
+    }
+}
+
+/// The object that a label names, in the slice's own namespace.
+fn owner(meta: &ObjectMeta, label: &str) -> Option<Key> {
+    Key::new(&meta.namespace, meta.label(label)?)
+}
+
+/// The zones of one slice: a few texts for a hundred endpoints.
+#[derive(Default)]
+struct Zones(Vec<Arc<str>>);
+
+impl Zones {
+    fn share(&mut self, zone: &str) -> Arc<str> {
+        let zone = zone.to_lowercase();
+        if let Some(known) = self.0.iter().find(|known| ***known == zone) {
+            return Arc::clone(known);
+        }
+        let made: Arc<str> = zone.into();
+        self.0.push(Arc::clone(&made));
+        made
+    }
+}

@@ -1,0 +1,130 @@
+//! Streams of events: watches, and lists that are sent as such.
+
+use tokio::time::Instant;
+
+use super::{End, FROM_THE_FUTURE, Follower};
+use crate::api::backoff::Limits;
+use crate::api::decode::Event;
+use crate::api::frames::{Frames, Next};
+use crate::api::message::Status;
+use crate::api::request::{Resource, send};
+
+/// Refusals that say nothing about streaming: who we are, what there is, how busy the server is.
+const OTHER_REASONS: [u16; 6] = [401, 403, 404, 408, 410, 429];
+
+impl Follower {
+    /// Watches from a version on.
+    pub(super) async fn watch(&mut self, resource: &Resource, version: &str) -> End {
+        let address = resource.watch(Some(version), Limits::lasts());
+        let sent = send(&self.access, &address, resource.encoding.of_watch(), self.limits.answer).await;
+        match sent {
+            // The version makes no sense to it: perhaps it is another server by now.
+            Err(failure) if matches!(failure.code(), Some(400 | 422)) => End::Expired,
+            Err(failure) => self.refused(failure),
+            Ok(body) => {
+                self.line.connected();
+                self.events(Frames::new(body, resource.encoding), resource).await
+            }
+        }
+    }
+
+    /// Watches from the beginning: everything there is comes as events, then a bookmark, then what changes.
+    pub(super) async fn stream(&mut self, resource: &Resource) -> End {
+        let address = resource.watch(None, Limits::lasts());
+        let sent = send(&self.access, &address, resource.encoding.of_watch(), self.limits.answer).await;
+        let body = match sent {
+            Ok(body) => body,
+            Err(failure) if failure.code().is_some_and(refuses_streaming) => {
+                return End::CannotStream(failure.why);
+            }
+            Err(failure) => return self.refused(failure),
+        };
+        let mut frames = Frames::new(body, resource.encoding);
+        match self.initial(&mut frames, resource).await {
+            Ok(version) => self.version = Some(version),
+            Err(end) => return end,
+        }
+        self.line.connected();
+        self.events(frames, resource).await
+    }
+
+    /// Takes the events that make up the list; gives the version of the bookmark that closes it.
+    async fn initial(&mut self, frames: &mut Frames, resource: &Resource) -> Result<String, End> {
+        self.list_begins().await?;
+        let deadline = Instant::now() + self.limits.list;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let frame = match frames.next(self.limits.list_silence.min(left)).await {
+                Next::Frame(frame) => frame,
+                Next::Silent => return Err(End::Endless),
+                Next::End => return Err(End::Failed("the list ended too early".to_owned().into())),
+                Next::Broken(why) => return Err(End::Failed(why.into())),
+            };
+            self.line.heard();
+            match Event::decode(self.kind, resource.encoding, frame).map_err(|e| self.garbled(&e))? {
+                Event::Applied(raw, _) => self.listed(raw).await?,
+                Event::Deleted(raw) => self.deleted(raw).await?,
+                Event::Bookmark { version, ends_list: true } => {
+                    self.list_ends().await?;
+                    return Ok(version);
+                }
+                Event::Bookmark { .. } => {}
+                Event::Refused(status) => {
+                    let code = u16::try_from(status.code).unwrap_or_default();
+                    return Err(match refuses_streaming(code) {
+                        true => End::CannotStream(status.message),
+                        false => error(status),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Takes events until there are no more.
+    async fn events(&mut self, mut frames: Frames, resource: &Resource) -> End {
+        loop {
+            let frame = match frames.next(self.limits.watch_silence).await {
+                Next::Frame(frame) => frame,
+                Next::End | Next::Silent => return End::Over,
+                Next::Broken(why) => return End::Failed(why.into()),
+            };
+            self.line.heard();
+            let event = match Event::decode(self.kind, resource.encoding, frame) {
+                Ok(event) => event,
+                Err(e) => {
+                    // From the same version it would come again.
+                    self.forget_version();
+                    return self.garbled(&e);
+                }
+            };
+            let (version, taken) = match event {
+                Event::Applied(raw, triggered) => {
+                    (raw.meta().resource_version.clone(), self.changed(raw, triggered).await)
+                }
+                Event::Deleted(raw) => (raw.meta().resource_version.clone(), self.deleted(raw).await),
+                Event::Bookmark { version, .. } => (version, Ok(())),
+                Event::Refused(status) => return error(status),
+            };
+            if let Err(end) = taken {
+                return end;
+            }
+            if !version.is_empty() {
+                self.version = Some(version);
+            }
+        }
+    }
+}
+
+fn refuses_streaming(code: u16) -> bool {
+    (400..500).contains(&code) && !OTHER_REASONS.contains(&code)
+}
+
+/// What an event of type ERROR means.
+fn error(status: Status) -> End {
+    let too_old = status.code == 410 || matches!(&*status.reason, "Expired" | "Gone");
+    if too_old || status.message.contains(FROM_THE_FUTURE) {
+        return End::Expired;
+    }
+    let why = if status.message.is_empty() { status.reason } else { status.message };
+    End::Failed(why.into())
+}

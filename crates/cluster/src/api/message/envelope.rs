@@ -1,0 +1,92 @@
+//! What objects travel in: envelopes, lists, events, refusals.
+
+use bytes::Bytes;
+use prost::Message;
+use serde::Deserialize;
+
+use super::meta::nullable;
+
+/// Begins every protobuf message of the API, also inside events.
+const MAGIC: &[u8] = b"k8s\0";
+
+#[derive(Clone, PartialEq, Message)]
+struct Unknown {
+    #[prost(bytes = "bytes", tag = "2")]
+    raw: Bytes,
+}
+
+/// Takes a protobuf message out of its envelope, without copying it.
+pub(crate) fn unwrap(message: Bytes) -> Result<Bytes, String> {
+    if !message.starts_with(MAGIC) {
+        let begin = message.get(..MAGIC.len()).unwrap_or(&message);
+        return Err(format!("no protobuf of Kubernetes: begins with {:?}", String::from_utf8_lossy(begin)));
+    }
+    let unknown = Unknown::decode(message.slice(MAGIC.len()..)).map_err(|e| e.to_string())?;
+    Ok(unknown.raw)
+}
+
+/// A list of any kind; its objects are decoded one after the other, not all at once.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct List {
+    #[prost(message, required, tag = "1")]
+    pub metadata: ListMeta,
+    #[prost(bytes = "bytes", repeated, tag = "2")]
+    pub items: Vec<Bytes>,
+}
+
+#[derive(Clone, PartialEq, Message, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct ListMeta {
+    #[prost(string, tag = "2")]
+    #[serde(deserialize_with = "nullable")]
+    pub resource_version: String,
+    /// Asks for the next page; empty after the last one.
+    #[prost(string, tag = "3")]
+    #[serde(rename = "continue", deserialize_with = "nullable")]
+    pub next: String,
+}
+
+/// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`, and what it is about.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct WatchEvent {
+    #[prost(string, tag = "1")]
+    pub kind: String,
+    #[prost(message, required, tag = "2")]
+    pub object: RawExtension,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct RawExtension {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub raw: Bytes,
+}
+
+/// Why the API server did not do it.
+#[derive(Clone, PartialEq, Message, Deserialize)]
+#[serde(default)]
+pub(crate) struct Status {
+    #[prost(string, tag = "3")]
+    #[serde(deserialize_with = "nullable")]
+    pub message: String,
+    #[prost(string, tag = "4")]
+    #[serde(deserialize_with = "nullable")]
+    pub reason: String,
+    #[prost(int32, tag = "6")]
+    #[serde(deserialize_with = "nullable")]
+    pub code: i32,
+}
+
+/// The other way round, for servers in tests.
+#[cfg(test)]
+pub(crate) fn wrap(raw: Vec<u8>) -> Bytes {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(Unknown { raw: raw.into() }.encode_to_vec());
+    bytes.into()
+}
+
+#[cfg(test)]
+impl WatchEvent {
+    pub(crate) fn new(kind: &str, object: Vec<u8>) -> Self {
+        Self { kind: kind.to_owned(), object: RawExtension { raw: wrap(object) } }
+    }
+}

@@ -1,0 +1,25 @@
+//! Group multicluster.x-k8s.io: v1alpha1 and v1beta1, which agree on all that is read here. JSON only.
+
+use serde::Deserialize;
+
+use super::core::ServicePort;
+use super::meta::{ObjectMeta, nullable};
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct ServiceImport {
+    pub metadata: ObjectMeta,
+    #[serde(deserialize_with = "nullable")]
+    pub spec: ServiceImportSpec,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub(crate) struct ServiceImportSpec {
+    #[serde(rename = "type", deserialize_with = "nullable")]
+    pub kind: String,
+    #[serde(deserialize_with = "nullable")]
+    pub ips: Vec<String>,
+    #[serde(deserialize_with = "nullable")]
+    pub ports: Vec<ServicePort>,
+}

@@ -1,0 +1,90 @@
+//! Lists and watches against an API server that follows a script.
+
+mod kinds;
+mod lists;
+mod measured;
+mod outages;
+mod server;
+mod sources;
+mod speed;
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+
+use super::Limits;
+use crate::object::{Kind, ServiceType};
+use crate::want::Want;
+use crate::watch::{Cluster, Level, Source, set_logger, start};
+use server::{DEADLINE, Server, service};
+
+/// Long where tests do not wait, short where they do.
+const LIMITS: Limits = Limits {
+    answer: Duration::from_secs(10),
+    list_silence: Duration::from_secs(10),
+    list: Duration::from_secs(20),
+    watch_silence: Duration::from_secs(20),
+    steady: Duration::ZERO,
+    pause: Duration::from_millis(10),
+    longest_pause: Duration::from_millis(100),
+};
+
+fn watch(server: &Server, kinds: &[Kind], limits: Limits) -> Cluster {
+    static LOG: std::sync::Once = std::sync::Once::new();
+    LOG.call_once(|| set_logger(|_: Level, line| LINES.lock().unwrap().push(line.to_owned())));
+    let source = Source::Endpoint { url: server.url.clone(), tls: None };
+    let want = Want { kinds: kinds.to_vec(), ..Want::default() };
+    start(&source, &want, limits, &Handle::current()).unwrap()
+}
+
+static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// The log lines about a server so far, without its address.
+fn logged(server: &Server) -> Vec<String> {
+    let lines = LINES.lock().unwrap();
+    lines
+        .iter()
+        .filter_map(|line| line.strip_prefix(&format!("{}: ", server.url)))
+        .map(str::to_owned)
+        .collect()
+}
+
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + DEADLINE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// The cluster IPs of `shop/NAME`, as text.
+fn ip(cluster: &Cluster, name: &str) -> Option<String> {
+    let mut labels = vec![u8::try_from(name.len()).unwrap()];
+    labels.extend(name.bytes());
+    labels.extend(b"\x04shop");
+    let snapshot = cluster.snapshot();
+    match &snapshot.entry(&labels)?.service.as_ref()?.kind {
+        ServiceType::ClusterIp(ips) => Some(format!("{ips:?}")),
+        other => Some(format!("{other:?}")),
+    }
+}
+
+async fn until_at(cluster: &Cluster, name: &str, at: Option<&str>) {
+    until(&format!("{name} is at {at:?}"), || ip(cluster, name).as_deref() == at).await;
+}
+
+const STREAMED: &[&str] =
+    &["/api/v1/services?", "watch=true", "sendInitialEvents=true", "allowWatchBookmarks=true"];
+const WEB: &str = "[10.0.0.1]";
+
+/// A cluster with one Service, watched from version 5.
+async fn with_web(limits: Limits) -> (Server, Cluster, server::Stream) {
+    let mut server = Server::start().await;
+    let cluster = watch(&server, &[Kind::Service], limits);
+    let stream = server.asked(STREAMED).await.stream();
+    stream.added(&service("web", "10.0.0.1", 3));
+    stream.list_ends("5");
+    until("it is synced", || cluster.has_synced()).await;
+    (server, cluster, stream)
+}

@@ -1,0 +1,107 @@
+//! Watches that end, and how they go on.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use super::server::{Server, Stream, encode, service};
+use super::{LIMITS, STREAMED, WEB, ip, logged, until, until_at, watch, with_web};
+use crate::api::Limits;
+use crate::object::Kind;
+
+#[tokio::test]
+async fn a_watch_that_ends_goes_on_from_its_last_version() {
+    let (mut server, cluster, stream) = with_web(LIMITS).await;
+    drop(stream);
+    let stream = server.asked(&["watch=true", "resourceVersion=5"]).await.stream();
+    stream.modified(&service("web", "10.0.0.2", 8));
+    until_at(&cluster, "web", Some("[10.0.0.2]")).await;
+    drop(stream);
+    let stream = server.asked(&["resourceVersion=8"]).await.stream();
+    stream.bookmark("20");
+    drop(stream);
+    server.asked(&["resourceVersion=20"]).await;
+    assert!(cluster.staleness().is_zero(), "that is how watches are");
+    assert_eq!(logged(&server), ["watching services"]);
+}
+
+#[tokio::test]
+async fn a_dropped_cluster_hangs_up() {
+    let (_server, cluster, stream) = with_web(LIMITS).await;
+    drop(cluster);
+    assert!(stream.hung_up().await);
+}
+
+#[tokio::test]
+async fn a_silent_connection_is_given_up() {
+    let limits = Limits { watch_silence: Duration::from_millis(50), ..LIMITS };
+    let (mut server, cluster, stream) = with_web(limits).await;
+    let asked = server.asked(&["watch=true", "resourceVersion=5"]).await;
+    assert!(stream.hung_up().await);
+    let stream = asked.stream();
+    stream.modified(&service("web", "10.0.0.2", 9));
+    until_at(&cluster, "web", Some("[10.0.0.2]")).await;
+    server.asked(&["watch=true", "resourceVersion=9"]).await;
+}
+
+#[tokio::test]
+async fn garbage_is_not_believed() {
+    // Whether it is worth trying from the same version again.
+    type Send = fn(&Stream);
+    let garbage: [(bool, Send); 4] = [
+        // Not even a length.
+        (true, |stream| stream.bytes(Bytes::from_static(b"HTTP/1.1 502 Bad Gateway"))),
+        // An event, but of what?
+        (false, |stream| stream.bytes(Bytes::from_static(b"\0\0\0\x04\xff\xff\xff\xff"))),
+        (false, |stream| stream.event("ADDED", vec![0x0a, 0x7f, 0x01])),
+        (false, |stream| stream.event("SHUFFLED", encode(&service("web", "10.0.0.9", 6)))),
+    ];
+    for (same_version, send) in garbage {
+        let (mut server, cluster, stream) = with_web(LIMITS).await;
+        send(&stream);
+        let asked = server.asked(if same_version { &["resourceVersion=5"] } else { STREAMED }).await;
+        assert!(!cluster.staleness().is_zero());
+        assert_eq!(ip(&cluster, "web").as_deref(), Some(WEB));
+        let stream = asked.stream();
+        stream.added(&service("web", "10.0.0.2", 7));
+        stream.list_ends("8");
+        until_at(&cluster, "web", Some("[10.0.0.2]")).await;
+        until("it is connected", || cluster.staleness().is_zero()).await;
+        let lines = logged(&server);
+        assert!(lines[1].starts_with("lost the watch of services, what is known stays: "), "{lines:?}");
+        assert!(lines[2].starts_with("watching services again, after "), "{lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_outage_is_told_once_and_freezes_what_is_known() {
+    let (mut server, cluster, stream) = with_web(LIMITS).await;
+    stream.breaks();
+    for _ in 0..5 {
+        server.asked(&["resourceVersion=5"]).await.refuse(503, "etcd has no leader");
+    }
+    until("it is stale", || cluster.staleness() > Duration::from_millis(20)).await;
+    assert!(cluster.has_synced() && ip(&cluster, "web").as_deref() == Some(WEB));
+    let _stream = server.asked(&["resourceVersion=5"]).await.stream();
+    until("it is connected", || cluster.staleness().is_zero()).await;
+    let lines = logged(&server);
+    assert_eq!(lines.len(), 3, "{lines:?}");
+    assert!(lines[1].starts_with("lost the watch of services, what is known stays: "), "{lines:?}");
+    assert!(lines[2].starts_with("watching services again, after "), "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_forbids_is_asked_again() {
+    let mut server = Server::start().await;
+    let cluster = watch(&server, &[Kind::Service], LIMITS);
+    for _ in 0..3 {
+        server.asked(STREAMED).await.refuse(403, "services is forbidden");
+    }
+    assert!(!cluster.has_synced());
+    assert_eq!(
+        logged(&server),
+        ["cannot watch services, trying again: 403 Forbidden: services is forbidden"]
+    );
+    server.asked(STREAMED).await.stream().list_ends("1");
+    until("it is synced", || cluster.has_synced()).await;
+}

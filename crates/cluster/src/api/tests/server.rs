@@ -1,0 +1,204 @@
+//! An API server that does what the test says: every request waits until the test has answered it.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::body::{Frame, Incoming};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use prost::Message;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
+
+use crate::api::message::{Annotated, List, ListMeta, Raw, Status, WatchEvent, wrap};
+use crate::object::Kind;
+
+/// Far beyond what anything here takes, so that a test that hangs says where.
+pub(super) const DEADLINE: Duration = Duration::from_secs(30);
+
+pub(super) struct Server {
+    pub url: String,
+    asked: mpsc::UnboundedReceiver<Asked>,
+    listening: tokio::task::AbortHandle,
+}
+
+/// A request that waits for its answer; the connection breaks if it gets none.
+pub(super) struct Asked {
+    pub address: String,
+    pub accept: String,
+    answer: oneshot::Sender<Response<Pieces>>,
+}
+
+/// The body of an answer, as it is sent.
+pub(super) struct Pieces(mpsc::UnboundedReceiver<io::Result<Bytes>>);
+
+impl hyper::body::Body for Pieces {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        self.0.poll_recv(cx).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}
+
+impl Server {
+    pub(super) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let (asking, asked) = mpsc::unbounded_channel();
+        let serve = async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let asking = asking.clone();
+                let service = service_fn(move |request| answer(request, asking.clone()));
+                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
+            }
+        };
+        Self { url, asked, listening: tokio::spawn(serve).abort_handle() }
+    }
+
+    /// The next request, which must be for an address that says all of `expected`.
+    pub(super) async fn asked(&mut self, expected: &[&str]) -> Asked {
+        let waiting = timeout(DEADLINE, self.asked.recv()).await;
+        let asked = waiting.unwrap_or_else(|_| panic!("nobody asks for {expected:?}")).unwrap();
+        for part in expected {
+            assert!(asked.address.contains(part), "{} should say {part}", asked.address);
+        }
+        asked
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    asking: mpsc::UnboundedSender<Asked>,
+) -> Result<Response<Pieces>, io::Error> {
+    let (answer, answered) = oneshot::channel();
+    let accept =
+        request.headers().get("accept").and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
+    let asked = Asked { address: request.uri().to_string(), accept, answer };
+    asking.send(asked).map_err(|_| io::Error::other("the test is over"))?;
+    answered.await.map_err(|_| io::Error::other("the test does not answer"))
+}
+
+impl Asked {
+    /// The head of a good answer, and a hand on what follows.
+    pub(super) fn stream(self) -> Stream {
+        self.begin(200)
+    }
+
+    pub(super) fn refuse(self, status: u16, message: &str) {
+        let status_message =
+            Status { message: message.to_owned(), reason: String::new(), code: i32::from(status) };
+        self.begin(status).bytes(wrap(status_message.encode_to_vec()));
+    }
+
+    pub(super) fn json(self, value: &Value) {
+        self.begin(200).bytes(value.to_string().into());
+    }
+
+    pub(super) fn page(self, objects: &[Raw], version: &str, next: &str) {
+        let metadata = ListMeta { resource_version: version.to_owned(), next: next.to_owned() };
+        let items = objects.iter().map(|raw| encode(raw).into()).collect();
+        self.begin(200).bytes(wrap(List { metadata, items }.encode_to_vec()));
+    }
+
+    fn begin(self, status: u16) -> Stream {
+        let (pieces, receiver) = mpsc::unbounded_channel();
+        let response = Response::builder().status(status).body(Pieces(receiver)).unwrap();
+        // Nobody may wait for it any more.
+        let _ = self.answer.send(response);
+        Stream(pieces)
+    }
+}
+
+/// A watch from the server's side; dropped, it ends as watches do.
+pub(super) struct Stream(mpsc::UnboundedSender<io::Result<Bytes>>);
+
+impl Stream {
+    pub(super) fn bytes(&self, bytes: Bytes) {
+        let _ = self.0.send(Ok(bytes));
+    }
+
+    pub(super) fn added(&self, object: &Raw) {
+        self.event("ADDED", encode(object));
+    }
+
+    pub(super) fn modified(&self, object: &Raw) {
+        self.event("MODIFIED", encode(object));
+    }
+
+    pub(super) fn deleted(&self, object: &Raw) {
+        self.event("DELETED", encode(object));
+    }
+
+    pub(super) fn bookmark(&self, version: &str) {
+        self.event("BOOKMARK", Annotated::new(version, &[]).encode_to_vec());
+    }
+
+    /// The bookmark that ends a list.
+    pub(super) fn list_ends(&self, version: &str) {
+        let annotated = Annotated::new(version, &[("k8s.io/initial-events-end", "true")]);
+        self.event("BOOKMARK", annotated.encode_to_vec());
+    }
+
+    pub(super) fn error(&self, code: i32, reason: &str) {
+        let status = Status { message: "no".to_owned(), reason: reason.to_owned(), code };
+        self.event("ERROR", status.encode_to_vec());
+    }
+
+    pub(super) fn event(&self, kind: &str, object: Vec<u8>) {
+        let event = WatchEvent::new(kind, object).encode_to_vec();
+        let mut frame = u32::try_from(event.len()).unwrap().to_be_bytes().to_vec();
+        frame.extend(event);
+        // In two pieces, as networks do.
+        let rest = frame.split_off(frame.len() / 2);
+        self.bytes(frame.into());
+        self.bytes(rest.into());
+    }
+
+    /// Takes the connection away in the middle of it.
+    pub(super) fn breaks(self) {
+        let _ = self.0.send(Err(io::Error::other("unplugged")));
+    }
+
+    /// Whether the other side has hung up.
+    pub(super) async fn hung_up(&self) -> bool {
+        timeout(DEADLINE, self.0.closed()).await.is_ok()
+    }
+}
+
+pub(super) fn encode(object: &Raw) -> Vec<u8> {
+    match object {
+        Raw::Namespace(it) => it.encode_to_vec(),
+        Raw::Service(it) => it.encode_to_vec(),
+        Raw::EndpointSlice(it) => it.encode_to_vec(),
+        Raw::Pod(it) => it.encode_to_vec(),
+        Raw::ServiceImport(_) => panic!("ServiceImports have no protobuf"),
+    }
+}
+
+/// `shop/NAME` at a cluster IP, at some version.
+pub(super) fn service(name: &str, ip: &str, version: u32) -> Raw {
+    let metadata = json!({"name": name, "namespace": "shop", "resourceVersion": version.to_string()});
+    Raw::deserialize(Kind::Service, json!({"metadata": metadata, "spec": {"clusterIP": ip}})).unwrap()
+}
+
+pub(super) fn pod(name: &str, ip: &str, version: u32, terminating: bool) -> Raw {
+    let mut metadata = json!({"name": name, "namespace": "shop", "resourceVersion": version.to_string()});
+    if terminating {
+        metadata["deletionTimestamp"] = json!("2026-11-15T12:00:00Z");
+    }
+    Raw::deserialize(Kind::Pod, json!({"metadata": metadata, "status": {"podIPs": [{"ip": ip}]}})).unwrap()
+}

@@ -1,0 +1,58 @@
+//! Writing to the tables of addresses.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::shards::Shards;
+use crate::snapshot::{Held, Owner};
+
+/// The addresses of one owner.
+pub(super) struct Holding {
+    owner: Owner,
+    /// Ascending, without doubles.
+    addresses: Vec<IpAddr>,
+}
+
+impl Holding {
+    pub fn new(owner: Owner, addresses: impl Iterator<Item = IpAddr>) -> Self {
+        let mut addresses: Vec<_> = addresses.collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        Self { owner, addresses }
+    }
+
+    fn has(&self, owner: &Owner, address: IpAddr) -> bool {
+        self.addresses.binary_search(&address).is_ok() && self.owner == *owner
+    }
+}
+
+/// Replaces the rows of an owner; those of addresses it keeps are not touched.
+pub(super) fn replace(
+    table: &mut Shards<Held>,
+    hash: impl Fn(IpAddr) -> u64,
+    old: Option<&Holding>,
+    new: Option<&Holding>,
+) {
+    // All rows of an owner share its name, also those that come later.
+    let mut name = None;
+    if let Some(old) = old {
+        for &address in &old.addresses {
+            let is = |held: &Held| held.address == address && *held.owner == old.owner;
+            if !new.is_some_and(|new| new.has(&old.owner, address)) {
+                table.remove(hash(address), is);
+            } else if name.is_none() {
+                name = table.find(hash(address), is).map(|held| Arc::clone(&held.owner));
+            }
+        }
+    }
+    if let Some(new) = new {
+        for &address in &new.addresses {
+            if !old.is_some_and(|old| old.has(&new.owner, address)) {
+                let owner = Arc::clone(name.get_or_insert_with(|| Arc::new(new.owner.clone())));
+                let row = Held { address, owner };
+                let at = |other: &Held| *other < row;
+                table.insert(hash(address), row.clone(), at);
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Writing to entries.
+
+use std::sync::Arc;
+
+use crate::key::Key;
+use crate::object::EndpointSlice;
+use crate::snapshot::{Entry, Snapshot};
+
+impl Snapshot {
+    /// Changes the entry of a key, which comes into being and goes as there is something in it.
+    pub(super) fn edit_entry(&mut self, key: &Key, edit: impl FnOnce(&mut Entry)) {
+        let hash = self.hash(key.as_bytes());
+        let is = |entry: &Arc<Entry>| entry.key == *key;
+        if let Some(entry) = self.entries.find_mut(hash, is) {
+            let entry = Arc::make_mut(entry);
+            edit(entry);
+            if entry.is_empty() {
+                self.entries.remove(hash, is);
+            }
+        } else {
+            let mut entry =
+                Entry { key: key.clone(), service: None, slices: vec![], import: None, imported: vec![] };
+            edit(&mut entry);
+            if !entry.is_empty() {
+                self.entries.insert(hash, Arc::new(entry), |_| true);
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn is_empty(&self) -> bool {
+        self.service.is_none() && self.slices.is_empty() && self.import.is_none() && self.imported.is_empty()
+    }
+}
+
+/// Puts a slice into its place in an entry's list; None takes it out.
+pub(super) fn set_slice(slices: &mut Vec<Arc<EndpointSlice>>, key: &Key, new: Option<&Arc<EndpointSlice>>) {
+    match (slices.binary_search_by(|slice| slice.key.cmp(key)), new) {
+        (Ok(at), Some(new)) => slices[at] = Arc::clone(new),
+        (Ok(at), None) => {
+            slices.remove(at);
+        }
+        (Err(at), Some(new)) => {
+            // Most Services have one slice for ever.
+            slices.reserve_exact(1);
+            slices.insert(at, Arc::clone(new));
+        }
+        (Err(_), None) => {}
+    }
+}

@@ -1,0 +1,74 @@
+//! The objects as the index keeps them: only what an answer may need.
+
+mod namespace;
+mod pod;
+mod port;
+mod service;
+mod service_import;
+mod slice;
+
+pub use namespace::Namespace;
+pub use pod::Pod;
+pub use port::Port;
+pub use service::{External, Service, ServiceType};
+pub use service_import::ServiceImport;
+pub use slice::{Endpoint, EndpointSlice, Imported};
+
+/// The kinds that are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    Namespace,
+    Service,
+    EndpointSlice,
+    Pod,
+    ServiceImport,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 5] =
+        [Kind::Namespace, Kind::Service, Kind::EndpointSlice, Kind::Pod, Kind::ServiceImport];
+
+    /// As the manifest says it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Namespace => "Namespace",
+            Kind::Service => "Service",
+            Kind::EndpointSlice => "EndpointSlice",
+            Kind::Pod => "Pod",
+            Kind::ServiceImport => "ServiceImport",
+        }
+    }
+
+    /// As the API's address says it.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Kind::Namespace => "namespaces",
+            Kind::Service => "services",
+            Kind::EndpointSlice => "endpointslices",
+            Kind::Pod => "pods",
+            Kind::ServiceImport => "serviceimports",
+        }
+    }
+}
+
+/// An object of any kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Object {
+    Namespace(Namespace),
+    Service(Service),
+    EndpointSlice(EndpointSlice),
+    Pod(Pod),
+    ServiceImport(ServiceImport),
+}
+
+impl Object {
+    pub fn kind(&self) -> Kind {
+        match self {
+            Object::Namespace(_) => Kind::Namespace,
+            Object::Service(_) => Kind::Service,
+            Object::EndpointSlice(_) => Kind::EndpointSlice,
+            Object::Pod(_) => Kind::Pod,
+            Object::ServiceImport(_) => Kind::ServiceImport,
+        }
+    }
+}

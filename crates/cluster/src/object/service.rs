@@ -1,0 +1,49 @@
+use std::net::IpAddr;
+
+use super::Port;
+use crate::key::Key;
+use crate::want::Selected;
+
+/// A Service.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Service {
+    pub key: Key,
+    pub kind: ServiceType,
+    /// Empty if it declares none: it has addresses then, but no SRV records.
+    pub ports: Box<[Port]>,
+    /// `spec.externalIPs`, then the load balancer's addresses and host names.
+    pub external: Box<[External]>,
+    pub selected: Selected,
+}
+
+/// How a Service is reached from inside.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServiceType {
+    /// At its own addresses, one per family. NodePort and LoadBalancer Services are reached so too.
+    ClusterIp(Box<[IpAddr]>),
+    /// At its endpoints.
+    Headless,
+    /// Under another name; as written in the Service.
+    ExternalName(Box<str>),
+}
+
+/// How a Service is reached from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub enum External {
+    Address(IpAddr),
+    Host(Box<str>),
+}
+
+impl Service {
+    pub fn is_headless(&self) -> bool {
+        matches!(self.kind, ServiceType::Headless)
+    }
+
+    /// None for headless Services and those under another name.
+    pub fn cluster_ips(&self) -> &[IpAddr] {
+        match &self.kind {
+            ServiceType::ClusterIp(ips) => ips,
+            _ => &[],
+        }
+    }
+}
