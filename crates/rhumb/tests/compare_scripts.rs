@@ -113,6 +113,38 @@ const CASES: &[Case] = &[
         steps: &[Ask("a.example.")],
     },
     Case {
+        name: "what belongs to the question stays, in any order",
+        block: "forward . {up0}",
+        scripts: |[first, _]| {
+            let step = |reply: testkit::Result<Reply>| [Step::Reply(reply.expect("records"))];
+            let aliases = "other.example. 60 IN A 192.0.2.1\n@ 60 IN CNAME Other.Example.";
+            first.on(
+                "alias.example.",
+                step(
+                    Reply::rcode(0)
+                        .answer(aliases)
+                        .and_then(|reply| reply.authority("example. 60 IN NS ns.elsewhere."))
+                        .and_then(|reply| reply.additional("ns.elsewhere. 60 IN A 192.0.2.2")),
+                ),
+            );
+            let moved = "old.example. 60 IN DNAME new.example.\n@ 60 IN CNAME a.new.example.\na.new.example. 60 IN A 192.0.2.3";
+            first.on("a.old.example.", step(Reply::rcode(0).answer(moved)));
+            let policy = "rpz.filter. 60 IN SOA ns.filter. host.filter. 1 2 3 4 30";
+            first.on("filtered.example.", step(Reply::rcode(3).authority(policy)));
+            let referral = Reply::rcode(0).authority("sub.example. 60 IN NS ns.sub.example.");
+            first.on(
+                "a.sub.example.",
+                step(referral.and_then(|reply| reply.additional("ns.sub.example. 60 IN A 192.0.2.4"))),
+            );
+        },
+        steps: &[
+            Ask("alias.example."),
+            Ask("a.old.example."),
+            Ask("filtered.example."),
+            Ask("a.sub.example."),
+        ],
+    },
+    Case {
         name: "an upstream that comes back",
         block: "forward . {up0} {\n read_timeout 200ms\n health_check 50ms\n max_connect_attempts 1\n failfast_all_unhealthy_upstreams\n }",
         scripts: |[first, _]| first.otherwise([address(1, 60)]),
@@ -217,7 +249,7 @@ fn ask(server: &DnsServer, name: &str) -> String {
     let Some(bytes) = outcome.reply() else { return format!("{name} no answer\n") };
     let mut reply = wire::Reply::new();
     let Some((_, question)) = reply.decode(bytes) else { return format!("{name} malformed\n") };
-    let records: Vec<String> = [Section::Answer, Section::Authority]
+    let records: Vec<String> = [Section::Answer, Section::Authority, Section::Additional]
         .iter()
         .flat_map(|section| reply.section(*section))
         .map(|record| {
@@ -244,4 +276,26 @@ fn scripts_end_alike() {
         }
     }
     assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// docs/differences.md, "records that have nothing to do with the question".
+#[test]
+fn what_a_liar_adds_is_sent_on_by_coredns_and_left_out_by_rhumb() {
+    if Peer::CoreDns.for_test().is_none() {
+        return;
+    }
+    let case = Case {
+        name: "a liar",
+        block: "cache\n forward . {up0}",
+        scripts: |[first, _]| {
+            let lie = "@ 60 IN A 192.0.2.1\nbank.example. 60 IN A 203.0.113.66";
+            first.on("a.example.", [Step::answer(lie).expect("records")]);
+            first.on("bank.example.", [address(80, 60)]);
+        },
+        // The second one comes from the cache.
+        steps: &[Ask("a.example."), Ask("a.example."), Ask("bank.example.")],
+    };
+    let (coredns, rhumb) = (play(Kind::CoreDns, &case), play(Kind::Rhumb, &case));
+    assert_eq!(coredns.matches("203.0.113.66").count(), 2, "{coredns}");
+    assert_eq!(coredns.replace(" [A ttl 203.0.113.66]", ""), rhumb);
 }

@@ -12,8 +12,10 @@ pub enum Error {
     Net { op: Op, network: Network, from: Option<SocketAddr>, to: SocketAddr, cause: Cause },
     /// The peer closed the connection instead of answering.
     Closed,
-    /// TLS was refused by one side.
+    /// We refused the peer's TLS.
     Tls(String),
+    /// The peer refused ours.
+    Alert(String),
     /// HTTP failed, or did not answer with DNS.
     Http { text: String, timeout: bool },
     /// The reply has our id and another question. The caller tells its client FORMERR.
@@ -75,6 +77,7 @@ impl fmt::Display for Error {
             }
             Error::Closed => f.write_str("EOF"),
             Error::Tls(text) => write!(f, "tls: {text}"),
+            Error::Alert(text) => write!(f, "remote error: tls: {text}"),
             Error::Http { text, .. } => f.write_str(text),
             Error::WrongQuestion => f.write_str("the reply answers another question"),
             Error::Malformed => f.write_str("dns: malformed reply"),

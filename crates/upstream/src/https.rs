@@ -14,6 +14,7 @@ use hyper::client::conn::{http1, http2};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HOST};
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::dial::DialTime;
@@ -22,12 +23,14 @@ use crate::pool::{Lease, Limits, Pool};
 use crate::question::{Fit, Question};
 use crate::stream::{self, Encryption};
 use crate::upstream::Heard;
-use crate::{Answer, DohMethod, Network, Options};
+use crate::{Answer, DohMethod, Network, Options, tls};
 
 const TYPE: &str = "application/dns-message";
 const PATH: &str = "/dns-query";
 /// No message is longer, whatever the server says.
 const MOST: usize = 65_535;
+/// A connection that broke off knows why a moment later.
+const MOMENT: Duration = Duration::from_millis(100);
 
 type Body = Full<Bytes>;
 
@@ -49,11 +52,37 @@ struct Shared {
     send: http2::SendRequest<Body>,
     local: Option<SocketAddr>,
     used: Instant,
+    end: End,
 }
 
 struct Single {
     send: http1::SendRequest<Body>,
     local: Option<SocketAddr>,
+    end: End,
+}
+
+/// Why a connection ended, as soon as it has; a request that goes down with it only knows that it did.
+#[derive(Clone)]
+struct End(watch::Receiver<Option<String>>);
+
+impl End {
+    /// Runs the connection.
+    fn of(connection: impl Future<Output = Result<(), hyper::Error>> + Send + 'static) -> End {
+        let (tell, why) = watch::channel(None);
+        tokio::spawn(async move {
+            let ended = connection.await;
+            tell.send_replace(Some(ended.map_or_else(|error| innermost(&error), |()| "EOF".to_owned())));
+        });
+        End(why)
+    }
+
+    async fn why(mut self, error: &hyper::Error) -> String {
+        let known = timeout(MOMENT, self.0.wait_for(Option::is_some)).await;
+        match known {
+            Ok(Ok(why)) => why.clone().unwrap_or_default(),
+            _ => innermost(error),
+        }
+    }
 }
 
 enum Connection {
@@ -113,7 +142,7 @@ impl Https {
         if let (Some(place), Some(id)) = (message.get_mut(..2), question.packet().get(..2)) {
             place.copy_from_slice(id);
         }
-        match question.judge(&message, true) {
+        match question.judge(&mut message, true) {
             Fit::Stray | Fit::Broken => Err(Error::Malformed),
             Fit::WrongQuestion => Err(Error::WrongQuestion),
             Fit::Answer(rcode) => {
@@ -141,7 +170,7 @@ impl Https {
                 Ok(answer) => return check(answer),
                 // The server may close an idle connection at any time, and asking twice does no harm.
                 Err(_) if is_kept => self.set_shared(None),
-                Err(error) => return Err(plain(error.to_string())),
+                Err((error, end)) => return Err(plain(end.why(&error).await)),
             }
         }
     }
@@ -182,17 +211,15 @@ impl Https {
         let bytes = TokioIo::new(tls);
         if is_http2 {
             let builder = http2::Builder::new(TokioExecutor::new()).timer(TokioTimer::new()).handshake(bytes);
-            let (send, connection) = builder.await.map_err(|error| plain(error.to_string()))?;
-            tokio::spawn(connection);
-            let shared = Shared { send, local, used: Instant::now() };
+            let (send, connection) = builder.await.map_err(|error| plain(innermost(&error)))?;
+            let shared = Shared { send, local, used: Instant::now(), end: End::of(connection) };
             self.set_shared(Some(shared.clone()));
             self.close_when_idle();
             return Ok(Connection::Shared(shared));
         }
         self.is_old.store(true, Ordering::Relaxed);
-        let (send, connection) = http1::handshake(bytes).await.map_err(|error| plain(error.to_string()))?;
-        tokio::spawn(connection);
-        Ok(Connection::Single(Lease::new(Single { send, local })))
+        let (send, connection) = http1::handshake(bytes).await.map_err(|error| plain(innermost(&error)))?;
+        Ok(Connection::Single(Lease::new(Single { send, local, end: End::of(connection) })))
     }
 
     async fn request(
@@ -200,18 +227,24 @@ impl Https {
         connection: Connection,
         question: &Question<'_>,
         method: DohMethod,
-    ) -> Result<Asked, hyper::Error> {
+    ) -> Result<Asked, (hyper::Error, End)> {
         match connection {
             Connection::Shared(mut shared) => {
                 let request = self.build(question, method, &format!("https://{}", self.host));
-                let response = shared.send.send_request(request).await?;
-                Ok(Asked { answer: read(response).await, local: shared.local })
+                match shared.send.send_request(request).await {
+                    Ok(response) => Ok(Asked { answer: read(response).await, local: shared.local }),
+                    Err(error) => Err((error, shared.end)),
+                }
             }
             Connection::Single(mut lease) => {
                 let request = self.build(question, method, "");
-                lease.socket.send.ready().await?;
-                let response = lease.socket.send.send_request(request).await?;
-                let (answer, local) = (read(response).await, lease.socket.local);
+                let single = &mut lease.socket;
+                let sent = match single.send.ready().await {
+                    Ok(()) => single.send.send_request(request).await,
+                    Err(error) => Err(error),
+                };
+                let response = sent.map_err(|error| (error, single.end.clone()))?;
+                let (answer, local) = (read(response).await, single.local);
                 if answer.is_ok() {
                     self.single.give(lease);
                 }
@@ -279,6 +312,20 @@ async fn read(response: Response<Incoming>) -> Result<Vec<u8>, String> {
     match Limited::new(response.into_body(), MOST).collect().await {
         Ok(body) => Ok(body.to_bytes().into()),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// What is behind an error of the HTTP library, which by itself only tells what it was doing.
+fn innermost(error: &hyper::Error) -> String {
+    let mut error: &(dyn std::error::Error + 'static) = error;
+    loop {
+        if let Some(alert) = error.downcast_ref().and_then(tls::alert) {
+            return alert.to_string();
+        }
+        match error.source() {
+            Some(source) => error = source,
+            None => return error.to_string(),
+        }
     }
 }
 

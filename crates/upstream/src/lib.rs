@@ -6,6 +6,9 @@
 //!                                           └─given───┘ has a deadline
 //! ```
 //!
+//! A reply is believed if it comes from the peer under the id of the query and repeats its question, and of such a
+//! reply only the records that belong to the question (`owners.rs`).
+//!
 //! A socket goes back to its pool only after an answer that fits; whatever ended otherwise (a timeout, a
 //! cancelled future, an answer to another question) closes it, so a late packet never meets the next query.
 //! Policies, retries and deadlines over several upstreams are those of the caller.
@@ -18,6 +21,7 @@ mod health;
 mod https;
 mod measure;
 mod options;
+mod owners;
 mod pool;
 mod question;
 mod stream;
@@ -28,5 +32,9 @@ mod upstream;
 pub use error::Error;
 pub use options::{DohMethod, Health, Network, Options, Scheme};
 pub use rustls;
-pub use tls::tls_config;
+pub use tls::{load_tls, tls_config};
 pub use upstream::{Answer, Upstream};
+
+#[cfg(test)]
+#[global_allocator]
+static COUNTING: testkit::alloc::Counting = testkit::alloc::Counting;

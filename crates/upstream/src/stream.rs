@@ -144,11 +144,12 @@ impl Connection {
                 Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(Error::Closed),
                 Ok(Err(error)) => {
                     *unanswered &= is_close(&error);
-                    return Err(self.failed(Op::Read, Cause::system("read", &error)));
+                    let failed = || self.failed(Op::Read, Cause::system("read", &error));
+                    return Err(tls::alert(&error).unwrap_or_else(failed));
                 }
                 Ok(Ok(message)) => message,
             };
-            let rcode = match question.judge(&message, true) {
+            let rcode = match question.judge(&mut message, true) {
                 Fit::Stray => continue,
                 Fit::WrongQuestion => return Err(Error::WrongQuestion),
                 Fit::Broken => return Err(Error::Malformed),

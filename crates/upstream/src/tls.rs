@@ -1,5 +1,6 @@
 //! What is trusted, and what TLS errors are called.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,13 +8,19 @@ use std::sync::Arc;
 
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{CertificateError, ClientConfig, RootCertStore};
+use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore};
 
 use crate::Error;
 
 /// A client configuration from the arguments of a Corefile: nothing, `CA`, `CERT KEY` or `CERT KEY CA`. Without
 /// a CA the system's roots are trusted.
 pub fn tls_config(files: &[PathBuf]) -> Result<ClientConfig, String> {
+    load_tls(files).map(|(config, _)| config)
+}
+
+/// The same with a fingerprint of what is in the files: certificates are renewed under the same names.
+pub fn load_tls(files: &[PathBuf]) -> Result<(ClientConfig, u64), String> {
+    let mut reader = Reader(DefaultHasher::new());
     let (identity, ca) = match files {
         [] => (None, None),
         [ca] => (None, Some(ca)),
@@ -23,9 +30,9 @@ pub fn tls_config(files: &[PathBuf]) -> Result<ClientConfig, String> {
             return Err(format!("maximum of three arguments allowed for TLS config, found {}", more.len()));
         }
     };
-    let identity = identity.map(|(cert, key)| load_identity(cert, key)).transpose()?;
+    let identity = identity.map(|(cert, key)| load_identity(&mut reader, cert, key)).transpose()?;
     let roots = match ca {
-        Some(ca) => load_roots(ca)?,
+        Some(ca) => load_roots(&mut reader, ca)?,
         None => system_roots(),
     };
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -33,29 +40,31 @@ pub fn tls_config(files: &[PathBuf]) -> Result<ClientConfig, String> {
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
         .with_root_certificates(roots);
-    match identity {
-        None => Ok(builder.with_no_client_auth()),
+    let config = match identity {
+        None => builder.with_no_client_auth(),
         Some((chain, key)) => builder
             .with_client_auth_cert(chain, key)
-            .map_err(|error| format!("could not load TLS cert: {error}")),
-    }
+            .map_err(|error| format!("could not load TLS cert: {error}"))?,
+    };
+    files.len().hash(&mut reader.0);
+    Ok((config, reader.0.finish()))
 }
 
 type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
-fn load_identity(cert: &Path, key: &Path) -> Result<Identity, String> {
+fn load_identity(reader: &mut Reader, cert: &Path, key: &Path) -> Result<Identity, String> {
     let failed = |what: String| format!("could not load TLS cert: {what}");
-    let chain = certificates(&read(cert).map_err(failed)?);
+    let chain = certificates(&reader.read(cert).map_err(failed)?);
     if chain.is_empty() {
         return Err(failed("tls: failed to find any PEM data in certificate input".into()));
     }
-    let key = PrivateKeyDer::from_pem_slice(&read(key).map_err(failed)?)
+    let key = PrivateKeyDer::from_pem_slice(&reader.read(key).map_err(failed)?)
         .map_err(|_| failed("tls: failed to find any PEM data in key input".into()))?;
     Ok((chain, key))
 }
 
-fn load_roots(ca: &Path) -> Result<RootCertStore, String> {
-    let pem = read(ca).map_err(|error| format!("error reading {}: {error}", ca.display()))?;
+fn load_roots(reader: &mut Reader, ca: &Path) -> Result<RootCertStore, String> {
+    let pem = reader.read(ca).map_err(|error| format!("error reading {}: {error}", ca.display()))?;
     let mut roots = RootCertStore::empty();
     let (added, _) = roots.add_parsable_certificates(certificates(&pem));
     // The reason is missing in the original too; people search for this line.
@@ -73,8 +82,16 @@ fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
     CertificateDer::pem_slice_iter(pem).filter_map(Result::ok).collect()
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|error| format!("open {}: {}", path.display(), golang::system_error(&error)))
+/// Reads files and remembers what was in them.
+struct Reader(DefaultHasher);
+
+impl Reader {
+    fn read(&mut self, path: &Path) -> Result<Vec<u8>, String> {
+        let bytes = std::fs::read(path)
+            .map_err(|error| format!("open {}: {}", path.display(), golang::system_error(&error)))?;
+        bytes.hash(&mut self.0);
+        Ok(bytes)
+    }
 }
 
 /// The name a certificate must be for: the configured one or else the address.
@@ -86,14 +103,47 @@ pub(crate) fn server_name(configured: Option<&str>, addr: SocketAddr) -> ServerN
 
 /// A failed handshake. The commonest reasons have the words of Go's library.
 pub(crate) fn error(error: &io::Error) -> Error {
-    let reason = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    Error::Tls(match reason {
+    Error::Tls(match reason(error) {
         Some(rustls::Error::InvalidCertificate(certificate)) => {
             format!("failed to verify certificate: x509: {}", untrusted(certificate))
         }
+        Some(rustls::Error::AlertReceived(alert)) => return Error::Alert(told(*alert)),
         Some(other) => other.to_string(),
         None => golang::system_error(error),
     })
+}
+
+/// What the peer said about our certificate, if it said anything: in TLS 1.3 that comes after the handshake.
+pub(crate) fn alert(error: &io::Error) -> Option<Error> {
+    match reason(error)? {
+        rustls::Error::AlertReceived(alert) => Some(Error::Alert(told(*alert))),
+        _ => None,
+    }
+}
+
+fn reason(error: &io::Error) -> Option<&rustls::Error> {
+    error.get_ref()?.downcast_ref()
+}
+
+/// The alerts operators meet.
+fn told(alert: AlertDescription) -> String {
+    let text = match alert {
+        AlertDescription::HandshakeFailure => "handshake failure",
+        AlertDescription::BadCertificate => "bad certificate",
+        AlertDescription::UnsupportedCertificate => "unsupported certificate",
+        AlertDescription::CertificateRevoked => "revoked certificate",
+        AlertDescription::CertificateExpired => "expired certificate",
+        AlertDescription::CertificateUnknown => "unknown certificate",
+        AlertDescription::UnknownCA => "unknown certificate authority",
+        AlertDescription::AccessDenied => "access denied",
+        AlertDescription::ProtocolVersion => "protocol version not supported",
+        AlertDescription::InternalError => "internal error",
+        AlertDescription::UnrecognisedName => "unrecognized name",
+        AlertDescription::CertificateRequired => "certificate required",
+        AlertDescription::NoApplicationProtocol => "no application protocol",
+        other => return format!("alert {other:?}"),
+    };
+    text.to_owned()
 }
 
 fn untrusted(why: &CertificateError) -> String {

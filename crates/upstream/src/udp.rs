@@ -76,7 +76,8 @@ pub(crate) async fn exchange(
             Ok(Err(error)) => return Err(failed(Op::Read, Cause::system("read", &error))),
             Ok(Ok(_)) => {}
         }
-        let rcode = match question.judge(&message, message.len() <= size) {
+        let whole = message.len() <= size;
+        let rcode = match question.judge(&mut message, whole) {
             Fit::Stray => continue,
             Fit::WrongQuestion => return Err(Error::WrongQuestion),
             Fit::Answer(rcode) => rcode,

@@ -49,6 +49,8 @@ pub(super) struct Series {
     pub misses: Count,
     pub prefetches: Count,
     pub served_stale: Count,
+    /// Replies that were worth keeping and are none.
+    pub drops: Count,
     hits: [Count; 2],
     evictions: [Count; 2],
     entries: [Level; 2],
@@ -69,9 +71,6 @@ impl Series {
             made: OnceLock::new(),
         };
         let sides = ["success", "denial"];
-        // Replies to another question never come this far, so this one stays without a series.
-        let dropped = "The number responses that are not cached, because the reply is malformed.";
-        let _ = registry().counters("coredns_cache_drops_total", dropped, PLAIN);
         Series {
             server: server.to_owned(),
             requests: count("coredns_cache_requests_total", "The count of cache requests.", PLAIN, &plain),
@@ -90,6 +89,12 @@ impl Series {
             served_stale: count(
                 "coredns_cache_served_stale_total",
                 "The number of requests served from stale cache entries.",
+                PLAIN,
+                &plain,
+            ),
+            drops: count(
+                "coredns_cache_drops_total",
+                "The number responses that are not cached, because the reply is malformed.",
                 PLAIN,
                 &plain,
             ),

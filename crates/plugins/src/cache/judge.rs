@@ -73,8 +73,15 @@ impl Verdict {
 /// Whether a reply may take the place of a stale one (RFC 8767 §4).
 pub(super) fn refreshes(query: &Query, reply: &Reply) -> bool {
     !reply.flags.has(Flags::TC)
+        && is_reply(reply)
         && matches!(reply.rcode, Rcode::NOERROR | Rcode::NXDOMAIN)
         && !matches!(raw_kind(query, reply), Kind::OtherError | Kind::Meta | Kind::Update)
+}
+
+/// Whether it says of itself that it is a reply. Whose question it answers need not be asked: what comes this far has
+/// no question but the one that went down.
+pub(super) fn is_reply(reply: &Reply) -> bool {
+    reply.flags.has(Flags::QR)
 }
 
 /// The kind by the message alone. Signatures matter if the reply itself says so.

@@ -6,7 +6,7 @@ use wire::{Flags, Query, Reply};
 
 use super::counters::{Series, Side};
 use super::entry::{About, Entry, set_ttl};
-use super::judge::Verdict;
+use super::judge::{Verdict, is_reply};
 use super::{Inner, is_under_any};
 
 /// What became of a reply.
@@ -27,18 +27,22 @@ impl Inner {
         wildcard: Option<Box<str>>,
         series: &Series,
     ) -> Kept {
-        let verdict = Verdict::of(query, reply, &self.options);
+        let mut verdict = Verdict::of(query, reply, &self.options);
         // On the first answer too, or clients would see it jump.
         set_ttl(reply, verdict.ttl());
         // EDNS goes from hop to hop.
         reply.opt = None;
+        if verdict.refusal.is_none() && !is_reply(reply) {
+            series.drops.inc();
+            verdict.refusal = Some("it is no reply");
+        }
         if verdict.refusal.is_some() {
             return Kept { verdict, entry: None };
         }
         let side = if verdict.is_success() { Side::Success } else { Side::Denial };
         let (store, disabled) = match side {
-            Side::Success => (&self.success, &self.options.no_success),
-            Side::Denial => (&self.denial, &self.options.no_denial),
+            Side::Success => (&self.memory.success, &self.options.no_success),
+            Side::Denial => (&self.memory.denial, &self.options.no_denial),
         };
         let entry = if is_under_any(query.question.lower(), disabled) {
             None
@@ -49,12 +53,12 @@ impl Inner {
             }
             let supersedes = if self.options.stale.prefer_positive { verdict.answering } else { refresh };
             if side == Side::Success && supersedes {
-                self.denial.remove(entry.hash);
+                self.memory.denial.remove(entry.hash);
             }
             Some(entry)
         };
-        series.set_entries(Side::Success, self.success.len());
-        series.set_entries(Side::Denial, self.denial.len());
+        series.set_entries(Side::Success, self.memory.success.len());
+        series.set_entries(Side::Denial, self.memory.denial.len());
         Kept { verdict, entry }
     }
 

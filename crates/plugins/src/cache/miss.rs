@@ -39,7 +39,7 @@ impl Inner {
             series.misses.inc();
             return self.descend(visit, Errand::default());
         }
-        match self.flights.join(hash, visit.query) {
+        match self.memory.flights.join(hash, visit.query) {
             Joined::Leads(leader) => self.lead(visit, hash, leader, series),
             joined => {
                 series.misses.inc();

@@ -15,6 +15,7 @@ mod counters;
 mod entry;
 mod judge;
 mod keep;
+mod memory;
 mod miss;
 mod options;
 mod refresh;
@@ -25,24 +26,25 @@ mod store;
 mod tests;
 
 use std::hash::{BuildHasher, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use foldhash::quality::RandomState;
 use server::{Hooks, Link, Metadata, MetadataView, Plugin, Step, Turn, Visit};
 use wire::{Flags, NameBuf, Opcode, Query};
 
 use crate::parse::is_under_any;
 use clock::Clock;
-use coalesce::Flights;
 use counters::{Counters, Series, Side};
 use entry::Entry;
+use memory::Memory;
 use options::Options;
 pub(crate) use setup::setup;
-use store::{Found, Store};
+use store::Found;
 
 struct Cache {
     inner: Arc<Inner>,
+    /// The plugins of the block that keep queries away from caches.
+    bypasses: OnceLock<Vec<Arc<dyn Plugin>>>,
 }
 
 /// What a cache is; shared with the work it has done behind the clients' backs.
@@ -51,32 +53,33 @@ struct Inner {
     /// The zones as metrics show them.
     label: String,
     options: Options,
-    /// Seeded: names in queries are chosen by strangers.
-    hasher: RandomState,
-    success: Store,
-    denial: Store,
-    flights: Arc<Flights>,
+    memory: Arc<Memory>,
     counters: Counters,
     clock: Clock,
+}
+
+/// An entry that was found for a query, fresh or not.
+struct Hit<'a> {
+    entry: &'a Arc<Entry>,
+    /// Seconds; zero or less if its time is over.
+    left: i64,
+    now: Instant,
+    series: &'a Arc<Series>,
 }
 
 /// The wildcard behind a cached answer, for metadata.
 struct Wildcard(Box<str>);
 
 impl Cache {
-    fn new(zones: Vec<NameBuf>, label: String, options: Options) -> Cache {
-        let inner = Inner {
-            zones,
-            label,
-            hasher: RandomState::default(),
-            success: Store::new(options.success.capacity),
-            denial: Store::new(options.denial.capacity),
-            options,
-            flights: Arc::default(),
-            counters: Counters::default(),
-            clock: Clock::new(),
-        };
-        Cache { inner: Arc::new(inner) }
+    fn new(zones: Vec<NameBuf>, label: String, options: Options, memory: Arc<Memory>) -> Cache {
+        let (counters, clock) = (Counters::default(), Clock::new());
+        let inner = Inner { zones, label, options, memory, counters, clock };
+        Cache { inner: Arc::new(inner), bypasses: OnceLock::new() }
+    }
+
+    fn is_bypassed(&self, query: &Query) -> bool {
+        let bypasses = self.bypasses.get().into_iter().flatten();
+        bypasses.filter_map(|plugin| plugin.as_cache_bypass()).any(|bypass| bypass.bypasses_cache(query))
     }
 }
 
@@ -92,7 +95,10 @@ impl Plugin for Cache {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let query = &visit.query;
-        if query.opcode != Opcode::QUERY || !is_under_any(query.question.lower(), &self.inner.zones) {
+        if query.opcode != Opcode::QUERY
+            || !is_under_any(query.question.lower(), &self.inner.zones)
+            || self.is_bypassed(query)
+        {
             return Step::Next;
         }
         self.inner.look_up(visit)
@@ -107,6 +113,9 @@ impl Plugin for Cache {
         let view = link.block().view_name().unwrap_or_default();
         let servers = link.served().iter().map(|(server, _)| server.as_str());
         self.inner.counters.link(servers, &self.inner.label, view);
+        let chain = link.block().chain().iter();
+        let bypasses = chain.filter(|plugin| plugin.as_cache_bypass().is_some()).cloned();
+        let _ = self.bypasses.set(bypasses.collect());
     }
 
     fn as_metadata(&self) -> Option<&dyn Metadata> {
@@ -134,10 +143,8 @@ impl Inner {
             && let Some(entry) = found.entry()
         {
             series.hits(side).inc();
-            return match entry.left(now) {
-                left @ 1.. => self.hit(visit, entry, left, now, series),
-                left => self.stale_hit(visit, entry, left, now, series),
-            };
+            let hit = Hit { entry, left: entry.left(now), now, series };
+            return if hit.left > 0 { self.hit(visit, &hit) } else { self.stale_hit(visit, &hit) };
         }
         self.miss(visit, hash, series)
     }
@@ -145,7 +152,7 @@ impl Inner {
     /// Everything that makes two questions different.
     fn hash(&self, query: &Query) -> u64 {
         let question = &query.question;
-        let mut state = self.hasher.build_hasher();
+        let mut state = self.memory.hasher.build_hasher();
         state.write(question.lower().wire());
         let flags = u64::from(query.dnssec_ok()) << 1 | u64::from(query.flags.has(Flags::CD));
         state.write_u64(flags << 32 | u64::from(question.qtype.0) << 16 | u64::from(question.qclass.0));
@@ -164,8 +171,8 @@ impl Inner {
             return Some((Side::Success, found));
         }
         let usable = |found: &Found| found.entry().is_some_and(|entry| entry.matches(query) && serves(entry));
-        let success = || self.success.get(hash).filter(usable).map(|found| (Side::Success, found));
-        match self.denial.get(hash).filter(usable) {
+        let success = || self.memory.success.get(hash).filter(usable).map(|found| (Side::Success, found));
+        match self.memory.denial.get(hash).filter(usable) {
             Some(denial) if denial.entry().is_some_and(|entry| entry.is_failure()) => {
                 success().or(Some((Side::Denial, denial)))
             }
@@ -176,19 +183,13 @@ impl Inner {
 
     /// The success that answers this question, if need be the last one that did.
     fn answering(&self, hash: u64, query: &Query) -> Option<Found> {
-        let found = self.success.get(hash)?;
+        let found = self.memory.success.get(hash)?;
         let answering = found.entry()?.answering_for(query);
         found.choose(answering)
     }
 
-    fn hit(
-        self: &Arc<Inner>,
-        visit: &mut Visit<'_>,
-        entry: &Arc<Entry>,
-        left: i64,
-        now: Instant,
-        series: &Arc<Series>,
-    ) -> Step {
+    fn hit(self: &Arc<Inner>, visit: &mut Visit<'_>, hit: &Hit<'_>) -> Step {
+        let &Hit { entry, left, now, series } = hit;
         if self.is_due(entry, left, now) {
             visit.note(|_| "popular and nearly over: fetched again behind this answer".to_owned());
             self.refresh_behind(visit, entry, now, false, series);

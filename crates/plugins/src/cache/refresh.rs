@@ -10,6 +10,7 @@ use wire::Flags;
 use super::Inner;
 use super::counters::Series;
 use super::entry::{Entry, Refresh};
+use super::memory::Memory;
 use super::stale::Weight;
 
 const NOWHERE: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
@@ -89,7 +90,8 @@ impl Inner {
 
     /// A new entry is as popular as the one it replaces.
     fn inherit_hits(&self, old: &Entry, now: Instant) {
-        let new = self.denial.get(old.hash).or_else(|| self.success.get(old.hash));
+        let Memory { denial, success, .. } = &*self.memory;
+        let new = denial.get(old.hash).or_else(|| success.get(old.hash));
         if let Some(new) = new.as_ref().and_then(|found| found.entry()) {
             new.inherit_hits(now, old.hits());
         }

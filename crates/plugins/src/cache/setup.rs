@@ -12,6 +12,7 @@ use server::Setup;
 use wire::NameBuf;
 
 use super::Cache;
+use super::memory::Memory;
 use super::options::{Limits, Options, Stale};
 
 /// RFC 2308 §7.1 and RFC 8767 §5 allow no more.
@@ -39,7 +40,10 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         label = zones_from_args_or_block(args, s.keys()).join(",");
         block(&mut s.c, &mut options)?;
     }
-    s.add(Cache::new(zones, label, options));
+    // Entries hold what the plugins below said, and live by these options.
+    let key = format!("{zones:?} {options:?} {}", s.below());
+    let memory = s.kept(&key, || Memory::new(&options));
+    s.add(Cache::new(zones, label, options, memory));
     Ok(())
 }
 

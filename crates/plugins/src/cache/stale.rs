@@ -1,18 +1,17 @@
 //! Entries whose time is over, served when nothing better can be had (RFC 8767).
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use server::{Outcome, Step, Visit, task};
-use wire::{Query, Reply};
+use wire::{Flags, Query, Reply};
 
-use super::Inner;
 use super::coalesce::{Ending, Leader};
 use super::counters::Series;
 use super::entry::{Entry, Refresh};
-use super::judge::{Verdict, refreshes};
+use super::judge::{Verdict, is_reply, refreshes};
 use super::miss::{Errand, Old};
-use super::remember_wildcard;
+use super::{Hit, Inner, remember_wildcard};
 
 /// What a reply is to a stale entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,15 +24,9 @@ pub(super) enum Weight {
 }
 
 impl Inner {
-    /// `left` is zero or less.
-    pub fn stale_hit(
-        self: &Arc<Inner>,
-        visit: &mut Visit<'_>,
-        entry: &Arc<Entry>,
-        left: i64,
-        now: Instant,
-        series: &Arc<Series>,
-    ) -> Step {
+    /// Of an entry whose time is over.
+    pub fn stale_hit(self: &Arc<Inner>, visit: &mut Visit<'_>, hit: &Hit<'_>) -> Step {
+        let &Hit { entry, left, now, series } = hit;
         let stale = &self.options.stale;
         let Some(timeout) = stale.verify else {
             let end = now.checked_sub(Duration::from_secs(left.unsigned_abs())).unwrap_or(now);
@@ -41,7 +34,7 @@ impl Inner {
             return self.serve_stale(visit, entry);
         };
         if timeout.is_zero() && stale.recheck.is_zero() {
-            let joined = self.flights.join(entry.hash, visit.query);
+            let joined = self.memory.flights.join(entry.hash, visit.query);
             return self.go_with(visit, joined, Some(entry.clone()));
         }
         // One at a time; the others are served meanwhile.
@@ -121,7 +114,7 @@ impl Inner {
         if !self.options.stale.prefer_positive {
             return if refreshes(query, reply) { Weight::Refreshes } else { Weight::Nothing };
         }
-        if reply.flags.has(wire::Flags::TC) {
+        if reply.flags.has(Flags::TC) || !is_reply(reply) {
             return Weight::Nothing;
         }
         let verdict = Verdict::of(query, reply, &self.options);

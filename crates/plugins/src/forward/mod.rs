@@ -4,6 +4,7 @@
 //! query ─matches?─→ packet ──→ Asking (policy, down?, failover) ──→ upstream ──→ reply
 //!                     │ waits on tokio; owns the packet and a snapshot of the list
 //!                     └─ Targets: hosts, addresses and resolv.conf files, followed when they change
+//!                           └─ Pools: upstreams with their sockets and health; a reload finds them again
 //! ```
 
 mod asking;
@@ -14,6 +15,7 @@ mod old;
 mod options;
 mod packet;
 mod policy;
+mod pools;
 mod resolv_conf;
 mod setup;
 mod streak;
@@ -147,10 +149,6 @@ impl Plugin for Forward {
         let place = chain.iter().position(|plugin| Arc::as_ptr(plugin).cast::<()>() == own);
         let next = place.and_then(|place| chain.get(place + 1));
         self.next_is_forward.store(next.is_some_and(|plugin| plugin.name() == NAME), Ordering::Relaxed);
-    }
-
-    fn stop(&self) {
-        self.core.targets.stop();
     }
 }
 

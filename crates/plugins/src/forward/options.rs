@@ -52,7 +52,8 @@ pub(super) struct Options {
     pub max_fails: u32,
     pub max_connect_attempts: Option<u32>,
     pub doh_method: DohMethod,
-    pub tls: Option<Arc<ClientConfig>>,
+    /// With a fingerprint of the files it was made from.
+    pub tls: Option<(Arc<ClientConfig>, u64)>,
     pub tls_servername: Option<String>,
     pub policy: Policy,
     pub health: Health,
@@ -269,11 +270,14 @@ fn resolver(c: &Dispenser<'_>, text: &str) -> Result<SocketAddr, Diagnostic> {
     }
 }
 
-fn tls(s: &mut Setup<'_>) -> Result<Arc<ClientConfig>, Diagnostic> {
+fn tls(s: &mut Setup<'_>) -> Result<(Arc<ClientConfig>, u64), Diagnostic> {
     let files = s.c.remaining_args();
     if files.len() > 3 {
         return Err(s.c.arg_err());
     }
     let files: Vec<_> = files.iter().map(|file| s.path(file)).collect();
-    upstream::tls_config(&files).map(Arc::new).map_err(|error| s.c.bare_err(error))
+    match upstream::load_tls(&files) {
+        Ok((config, print)) => Ok((Arc::new(config), print)),
+        Err(error) => Err(s.c.bare_err(error)),
+    }
 }

@@ -11,6 +11,7 @@ use wire::NameBuf;
 
 use super::concurrent::Concurrent;
 use super::options::Options;
+use super::pools::{self, Pools};
 use super::targets::{Targets, Template};
 use super::to::To;
 use super::{Core, Forward, NAME, WhichNetwork, hostname, register_metrics};
@@ -70,7 +71,7 @@ fn read(
     options.check(&s.c)?;
     let tos = read_tos(&tos, &options).map_err(|error| s.c.bare_err(error))?;
     let count = tos.iter().filter(|to| to.counts()).count();
-    let forward = build(from, tos, options).map_err(|error| s.c.bare_err(error))?;
+    let forward = build(s, from, tos, options).map_err(|error| s.c.bare_err(error))?;
     Ok((count, forward))
 }
 
@@ -109,13 +110,37 @@ fn read_tos(tos: &[&str], options: &Options) -> Result<Vec<To>, String> {
     resolved.collect()
 }
 
-fn build(from: NameBuf, tos: Vec<To>, options: Options) -> Result<Forward, String> {
+fn build(s: &mut Setup<'_>, from: NameBuf, tos: Vec<To>, options: Options) -> Result<Forward, String> {
     let network = match (options.force_tcp, options.prefer_udp) {
         (true, _) => WhichNetwork::Always(Network::Tcp),
         (false, true) => WhichNetwork::Always(Network::Udp),
         (false, false) => WhichNetwork::AsClient,
     };
     let hold = options.health.interval.max(LEAST_HOLD);
+    let (tls, print) = options.tls.unzip();
+    let template = Template {
+        tls_servername: options.tls_servername,
+        force_tcp: options.force_tcp,
+        options: upstream::Options {
+            proxy_name: NAME,
+            expire: options.expire,
+            max_age: Some(options.max_age).filter(|age| !age.is_zero()),
+            max_idle: options.max_idle_conns,
+            read_timeout: options.read_timeout,
+            source: options.source_address,
+            tls,
+            doh_method: options.doh_method,
+            health: upstream::Health {
+                interval: options.health.interval.max(LEAST_INTERVAL),
+                recursion_desired: options.health.recursion_desired,
+                domain: options.health.domain,
+                tcp: false,
+            },
+            mixed_case: options.mixed_case,
+            ..upstream::Options::new(upstream::Scheme::Dns, ([0, 0, 0, 0], 53).into())
+        },
+    };
+    let pools = s.kept(&pools::key(&template.options, print, template.force_tcp), Pools::default);
     let core = Core {
         policy: options.policy,
         max_fails: options.max_fails,
@@ -125,31 +150,7 @@ fn build(from: NameBuf, tos: Vec<To>, options: Options) -> Result<Forward, Strin
         failover: options.failover,
         retry_truncated: options.prefer_udp && !options.force_tcp,
         servfail_hold: options.unhealthy_on_servfail.then_some(hold),
-        targets: Arc::new(Targets::new(
-            tos,
-            Template {
-                tls_servername: options.tls_servername,
-                force_tcp: options.force_tcp,
-                options: upstream::Options {
-                    proxy_name: NAME,
-                    expire: options.expire,
-                    max_age: Some(options.max_age).filter(|age| !age.is_zero()),
-                    max_idle: options.max_idle_conns,
-                    read_timeout: options.read_timeout,
-                    source: options.source_address,
-                    tls: options.tls,
-                    doh_method: options.doh_method,
-                    health: upstream::Health {
-                        interval: options.health.interval.max(LEAST_INTERVAL),
-                        recursion_desired: options.health.recursion_desired,
-                        domain: options.health.domain,
-                        tcp: false,
-                    },
-                    mixed_case: options.mixed_case,
-                    ..upstream::Options::new(upstream::Scheme::Dns, ([0, 0, 0, 0], 53).into())
-                },
-            },
-        )?),
+        targets: Arc::new(Targets::new(tos, template, pools)?),
     };
     Ok(Forward {
         from,

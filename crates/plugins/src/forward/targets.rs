@@ -7,28 +7,29 @@ use arc_swap::ArcSwap;
 use upstream::{Options, Scheme, Upstream};
 
 use super::LOG;
+use super::pools::Pools;
 use super::streak::Streak;
 use super::to::{Address, To};
 
 pub(super) struct Targets {
-    list: ArcSwap<Vec<Target>>,
+    list: ArcSwap<Vec<Arc<Target>>>,
     /// What the list was made of. Only reading files again locks it.
     from: Mutex<Vec<To>>,
     template: Template,
+    pools: Arc<Pools>,
 }
 
 /// One upstream, shared by the lists it is in.
-#[derive(Clone)]
 pub(super) struct Target {
     pub addr: SocketAddr,
     pub upstream: Arc<Upstream>,
-    pub streak: Arc<Streak>,
+    pub streak: Streak,
     endpoint: Endpoint,
 }
 
-/// What tells upstreams apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Endpoint {
+/// What tells upstreams with the same settings apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Endpoint {
     scheme: Scheme,
     addr: SocketAddr,
     server_name: Option<String>,
@@ -51,7 +52,7 @@ impl Template {
         // TLS is TCP anyway.
         options.health.tcp = self.force_tcp && endpoint.scheme != Scheme::Tls;
         let upstream = Upstream::new(options);
-        Target { addr: endpoint.addr, upstream, streak: Arc::default(), endpoint }
+        Target { addr: endpoint.addr, upstream, streak: Streak::default(), endpoint }
     }
 
     /// Checks an address; the errors are CoreDNS's, but for the ports and schemes it takes and cannot use.
@@ -86,15 +87,15 @@ impl Template {
 
 impl Targets {
     /// `from` holds no names any more; those were resolved.
-    pub fn new(from: Vec<To>, template: Template) -> Result<Targets, String> {
-        let list = assemble(&from, &template, &[])?;
+    pub fn new(from: Vec<To>, template: Template, pools: Arc<Pools>) -> Result<Targets, String> {
+        let list = assemble(&from, &template, &pools)?;
         if list.is_empty() {
             return Err("no valid upstream addresses found".into());
         }
-        Ok(Targets { list: ArcSwap::from_pointee(list), from: Mutex::new(from), template })
+        Ok(Targets { list: ArcSwap::from_pointee(list), from: Mutex::new(from), template, pools })
     }
 
-    pub fn list(&self) -> Arc<Vec<Target>> {
+    pub fn list(&self) -> Arc<Vec<Arc<Target>>> {
         self.list.load_full()
     }
 
@@ -118,22 +119,9 @@ impl Targets {
         if !changed {
             return;
         }
-        let old = self.list.load_full();
         // What is in files is always an address for plain DNS, which has nothing that could be wrong.
-        let Ok(list) = assemble(&from, &self.template, &old) else { return };
-        let kept = |gone: &Target| list.iter().any(|target| target.endpoint == gone.endpoint);
-        let gone: Vec<Arc<Upstream>> =
-            old.iter().filter(|target| !kept(target)).map(|target| Arc::clone(&target.upstream)).collect();
+        let Ok(list) = assemble(&from, &self.template, &self.pools) else { return };
         self.list.store(Arc::new(list));
-        for upstream in gone {
-            upstream.stop();
-        }
-    }
-
-    pub fn stop(&self) {
-        for target in self.list.load().iter() {
-            target.upstream.stop();
-        }
     }
 
     fn from(&self) -> std::sync::MutexGuard<'_, Vec<To>> {
@@ -142,8 +130,8 @@ impl Targets {
 }
 
 /// The upstreams in the order of the Corefile, each once. Those that are known keep their sockets and health.
-fn assemble(from: &[To], template: &Template, known: &[Target]) -> Result<Vec<Target>, String> {
-    let mut list: Vec<Target> = Vec::new();
+fn assemble(from: &[To], template: &Template, pools: &Pools) -> Result<Vec<Arc<Target>>, String> {
+    let mut list: Vec<Arc<Target>> = Vec::new();
     for to in from {
         let addresses = match to {
             To::Addresses(addresses) => addresses,
@@ -152,11 +140,9 @@ fn assemble(from: &[To], template: &Template, known: &[Target]) -> Result<Vec<Ta
         };
         for address in addresses {
             let endpoint = template.endpoint(address)?;
-            if list.iter().any(|target| target.endpoint == endpoint) {
-                continue;
+            if !list.iter().any(|target| target.endpoint == endpoint) {
+                list.push(pools.get(endpoint, |endpoint| template.target(endpoint)));
             }
-            let target = known.iter().find(|target| target.endpoint == endpoint).cloned();
-            list.push(target.unwrap_or_else(|| template.target(endpoint)));
         }
     }
     Ok(list)

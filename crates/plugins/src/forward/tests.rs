@@ -1,6 +1,8 @@
 //! Behaviour against scripted upstreams; the Corefile forms are in `tests/forms.rs`.
 
 mod forms;
+mod kept;
+mod lying;
 mod parts;
 
 use std::net::SocketAddr;

@@ -5,6 +5,7 @@
 mod ask;
 mod health;
 mod https;
+mod owners;
 mod secure_server;
 mod tcp;
 mod tls;

@@ -123,3 +123,22 @@ fn files_are_checked() {
         assert_eq!(tls_config(&bad).unwrap_err(), text);
     }
 }
+
+#[test]
+fn renewed_files_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let [first, second] = ["a", "a"].map(|name| testkit::certificate::Authority::new(name).unwrap());
+    let print = |files: &[std::path::PathBuf]| upstream::load_tls(files).unwrap().1;
+    let before = print(&[file("ca.pem", first.pem())]);
+    assert_eq!(before, print(&[file("ca.pem", first.pem())]));
+    assert_ne!(before, print(&[file("ca.pem", second.pem())]));
+    assert_ne!(before, print(&[]));
+    let own = first.issue(&["x.test"]).unwrap();
+    let (cert, key) = (file("cert.pem", &own.cert), file("key.pem", &own.key));
+    assert_ne!(print(&[cert.clone(), key.clone()]), print(&[cert, key, file("ca.pem", first.pem())]));
+}

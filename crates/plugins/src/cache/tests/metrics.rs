@@ -64,3 +64,21 @@ fn evictions() {
     assert_eq!(value("entries") + value("evictions_total"), 1200);
     assert!((700..=1024).contains(&value("entries")), "{}", value("entries"));
 }
+
+/// What claims to be no reply is given on and not kept. What would not have been kept anyway is not counted.
+#[test]
+fn drops() {
+    let setting = Setting::with(".:1053 {|cache dropped.example|source|}");
+    let drops = || counted("dropped.example.").into_iter().find(|line| line.starts_with("drops_total"));
+    setting.says("a 30 10.0.0.1");
+    setting.ask("good.dropped.example.");
+    assert_eq!(drops(), None);
+    setting.says("no-reply 30 10.0.0.1");
+    for _ in 0..2 {
+        assert!(
+            setting.ask("www.dropped.example.").ends_with("answer: www.dropped.example. 30 IN A 10.0.0.1")
+        );
+    }
+    assert_eq!(drops(), Some(r#"drops_total{server="dns://:1053",view=""} 2"#.to_owned()));
+    assert_eq!(setting.asked(), 3);
+}

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use server::{
-    Availability, Hooks, Input, Metadata, MetadataView, Plugin, PluginSpec, Service, Step, Turn, Visit,
-    config, task,
+    Availability, CacheBypass, Hooks, Input, Metadata, MetadataView, Plugin, PluginSpec, Service, Step, Turn,
+    Visit, config, task,
 };
-use wire::{Flags, NameBuf, Owner, Rcode, Reply, Rtype, Section};
+use wire::{Flags, NameBuf, Owner, Query, Rcode, Reply, Rtype, Section};
 
 use super::super::clock::Clock;
 use crate::harness::answer;
@@ -43,6 +43,10 @@ static PLUGINS: &[PluginSpec] = &[
         Ok(())
     }),
     spec("cache", super::super::setup),
+    spec("bypass", |s| {
+        s.add(Bypass);
+        Ok(())
+    }),
     spec("lookup", |s| {
         s.add(AskAgain);
         Ok(())
@@ -199,6 +203,10 @@ fn say(what: &str, visit: &mut Visit<'_>) -> Step {
             let owner = reply.store(name("target.example.").as_name());
             reply.push(Section::Answer, owner, qtype, ttl + 10, &[10, 0, 0, 7]);
         }
+        "no-reply" => {
+            reply.flags.set(Flags::QR, false);
+            push_a(reply, ttl, words[2]);
+        }
         "tc" => {
             reply.flags.set(Flags::TC, true);
             push_a(reply, ttl, "10.0.0.1");
@@ -276,5 +284,24 @@ impl Plugin for AskAgain {
                 Step::Answer
             })),
         }
+    }
+}
+
+/// Answers nothing, and keeps names with `dynamic` in them away from caches.
+struct Bypass;
+
+impl Plugin for Bypass {
+    fn name(&self) -> &'static str {
+        "bypass"
+    }
+
+    fn as_cache_bypass(&self) -> Option<&dyn CacheBypass> {
+        Some(self)
+    }
+}
+
+impl CacheBypass for Bypass {
+    fn bypasses_cache(&self, query: &Query) -> bool {
+        query.question.lower().to_string().contains("dynamic")
     }
 }

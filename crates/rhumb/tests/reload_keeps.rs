@@ -1,0 +1,133 @@
+//! What a reload leaves as it was: cached replies, sockets to upstreams, counts. And what it does not.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use testkit::client;
+use testkit::peers::Peer;
+use testkit::scripted_upstream::{ScriptedUpstream, Step};
+use testkit::{DnsServer, Kind};
+use wire::{NameBuf, Query, Rtype};
+
+const SOON: Duration = Duration::from_secs(20);
+
+/// A server before two upstreams, of which it knows one.
+struct Setting {
+    server: DnsServer,
+    upstreams: [ScriptedUpstream; 2],
+    http: u16,
+}
+
+impl Setting {
+    fn start(kind: Kind) -> Setting {
+        let upstreams = ["192.0.2.1", "192.0.2.2"].map(|address| {
+            let upstream = ScriptedUpstream::start().expect("an upstream");
+            upstream.otherwise([Step::address(address, 300).expect("an address")]);
+            upstream
+        });
+        let [port, http] = [0; 2].map(|_| testkit::ports::free().expect("a port"));
+        let corefile = corefile(port, http, &upstreams[0], "");
+        let server = DnsServer::start(kind, &corefile, port).unwrap_or_else(|error| panic!("{error}"));
+        Setting { server, upstreams, http }
+    }
+
+    /// Reloads with another line in the block or another upstream, and waits for what the log says about it.
+    fn reload(&self, more: &str, upstream: usize, says: &str) {
+        let text = corefile(self.server.addr().port(), self.http, &self.upstreams[upstream], more);
+        std::fs::write(self.server.folder().join("Corefile"), text).expect("written");
+        let count = || self.server.output().matches(says).count();
+        let before = count();
+        self.server.process().signal(Signal::USR1).expect("signalled");
+        let end = std::time::Instant::now() + SOON;
+        while count() == before {
+            assert!(std::time::Instant::now() < end, "no {says:?} in\n{}", self.server.output());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// The last octet of the address that was answered.
+    fn ask(&self, name: &str) -> u8 {
+        let query = Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A).to_packet();
+        let outcome = client::udp(self.server.addr(), &query, SOON, 0).expect("asked");
+        *outcome.reply().and_then(<[u8]>::last).expect("an answer")
+    }
+
+    /// How often each upstream was asked for this name.
+    fn asked(&self, name: &str) -> [usize; 2] {
+        self.upstreams.each_ref().map(|upstream| upstream.count(name))
+    }
+
+    fn metric(&self, name: &str) -> f64 {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.http)).expect("the metrics' address");
+        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").expect("a request");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("an answer");
+        let values = text.lines().filter(|line| line.starts_with(name));
+        values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    }
+}
+
+fn corefile(port: u16, http: u16, upstream: &ScriptedUpstream, more: &str) -> String {
+    let to = upstream.addr();
+    format!(
+        ".:{port} {{\n bind 127.0.0.1\n {more}\n prometheus 127.0.0.1:{http}\n cache\n forward . {to}\n}}\n"
+    )
+}
+
+#[test]
+fn the_cache_stays_until_something_below_it_changes() {
+    let setting = Setting::start(Kind::Rhumb);
+    assert_eq!(setting.ask("a.example."), 1);
+    let requests = setting.metric("coredns_cache_requests_total");
+    assert_eq!(setting.metric("coredns_cache_entries"), 1.0);
+    for (more, says) in [
+        ("", "Reloading complete"),
+        ("errors", "Reloading complete"),
+        ("nosuchplugin", "[ERROR] SIGUSR1: "),
+        ("", "Reloading complete"),
+    ] {
+        setting.reload(more, 0, says);
+        assert_eq!((setting.ask("a.example."), setting.asked("a.example.")), (1, [1, 0]), "{more}");
+    }
+    assert_eq!(setting.metric("coredns_cache_hits_total"), 4.0);
+    assert_eq!(setting.metric("coredns_cache_misses_total"), 1.0);
+    assert_eq!(setting.metric("coredns_cache_requests_total"), requests + 4.0);
+    assert_eq!(setting.metric("coredns_reload_failed_total"), 1.0);
+
+    setting.reload("", 1, "Reloading complete");
+    assert_eq!((setting.ask("a.example."), setting.asked("a.example.")), (2, [1, 1]));
+    // What was known before the last change is not known again.
+    setting.reload("", 0, "Reloading complete");
+    assert_eq!((setting.ask("a.example."), setting.asked("a.example.")), (1, [2, 1]));
+    assert_eq!(setting.metric("coredns_cache_misses_total"), 3.0);
+}
+
+#[test]
+fn sockets_to_upstreams_stay() {
+    let setting = Setting::start(Kind::Rhumb);
+    for (name, more) in [("a.example.", ""), ("b.example.", "errors"), ("c.example.", "")] {
+        assert_eq!(setting.ask(name), 1);
+        setting.reload(more, 0, "Reloading complete");
+    }
+    let ports: BTreeSet<u16> = setting.upstreams[0].seen().iter().map(|seen| seen.from.port()).collect();
+    assert_eq!((ports.len(), setting.upstreams[0].total()), (1, 3));
+    assert_eq!(setting.metric("coredns_proxy_conn_cache_hits_total"), 2.0);
+}
+
+/// docs/differences.md, "`cache` after a reload".
+#[test]
+fn coredns_empties_its_cache() {
+    if Peer::CoreDns.for_test().is_none() {
+        return;
+    }
+    let setting = Setting::start(Kind::CoreDns);
+    setting.ask("a.example.");
+    setting.ask("a.example.");
+    assert_eq!(setting.asked("a.example."), [1, 0]);
+    setting.reload("", 0, "Reloading complete");
+    setting.ask("a.example.");
+    assert_eq!(setting.asked("a.example."), [2, 0]);
+}
