@@ -11,6 +11,7 @@ use sha2::{Digest, Sha512};
 use wire::NameBuf;
 
 use crate::http::{Route, TlsSource};
+use crate::kept::Values;
 use crate::setup::{Availability, Common, CorefilePoll, Draft, Link, Periodic, PluginSpec, Setup};
 use crate::{Block, Service};
 
@@ -35,6 +36,8 @@ pub struct Config {
     pub(crate) lameduck: Option<(&'static str, Duration)>,
     pub(crate) poll: Option<CorefilePoll>,
     pub(crate) workers: Option<usize>,
+    /// What the next configuration may take over.
+    pub(crate) kept: Values,
     pub digest: String,
     /// What the user should know although it is no error.
     pub warnings: Vec<Diagnostic>,
@@ -54,6 +57,7 @@ impl Config {
             lameduck: None,
             poll: None,
             workers: None,
+            kept: Values::default(),
             digest: String::new(),
             warnings: Vec::new(),
             banner: Vec::new(),
@@ -76,6 +80,14 @@ impl Config {
 
     pub fn tasks(&self) -> &[Periodic] {
         &self.tasks
+    }
+
+    /// Has all plugins get what they need to answer, which may take its time. Without it nothing is connected to.
+    pub fn prepare(&self) -> Result<(), String> {
+        for plugin in self.blocks.iter().flat_map(|block| block.plugins()) {
+            plugin.prepare().map_err(|error| format!("plugin/{}: {error}", plugin.name()))?;
+        }
+        Ok(())
     }
 }
 
@@ -123,10 +135,25 @@ fn digest_of(blocks: &[corefile::ServerBlock]) -> String {
 
 /// Reads and checks a Corefile. All errors that can be found are given, the first one being CoreDNS's.
 pub fn build(input: &Input, plugins: &[PluginSpec], source: &dyn Source) -> Result<Config, Vec<Diagnostic>> {
+    build_next(input, plugins, source, &Config::nothing())
+}
+
+/// The same for a server at work: what plugins keep across configurations is taken over from the running one,
+/// which has it still, whatever becomes of the next.
+pub fn build_next(
+    input: &Input,
+    plugins: &[PluginSpec],
+    source: &dyn Source,
+    running: &Config,
+) -> Result<Config, Vec<Diagnostic>> {
     let known: Vec<&str> = plugins.iter().map(|spec| spec.name).collect();
     let parsed = corefile::parse(&input.name, &input.contents, Some(&known), source).map_err(|e| vec![e])?;
-    let mut common =
-        Common { digest: digest_of(&parsed.blocks), warnings: parsed.warnings, ..Common::default() };
+    let mut common = Common {
+        digest: digest_of(&parsed.blocks),
+        warnings: parsed.warnings,
+        running: running.kept.clone(),
+        ..Common::default()
+    };
 
     let keys: Vec<Vec<ZoneKey>> = parsed
         .blocks
@@ -136,11 +163,14 @@ pub fn build(input: &Input, plugins: &[PluginSpec], source: &dyn Source) -> Resu
         .map_err(|error| vec![error])?;
     let mut drafts: Vec<Draft> = parsed.blocks.iter().map(|_| Draft::default()).collect();
     let mut errors = Vec::new();
-    for spec in plugins {
+    for (place, spec) in plugins.iter().enumerate() {
+        let later = &plugins[place + 1..];
         for ((block, keys), draft) in parsed.blocks.iter().zip(&keys).zip(&mut drafts) {
             let Some(c) = block.dispenser(spec.name) else { continue };
             let result = match spec.availability {
-                Availability::Here(setup) => setup(&mut Setup { c, keys, draft, common: &mut common }),
+                Availability::Here(setup) => {
+                    setup(&mut Setup { c, keys, block, later, draft, common: &mut common })
+                }
                 Availability::ToCome => Err(unavailable(c, spec, "is still to come in Rhumb", None)),
                 Availability::Never(instead) => {
                     Err(unavailable(c, spec, "is not part of Rhumb", Some(instead)))
@@ -232,6 +262,7 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
         lameduck: common.lameduck,
         poll: common.poll,
         workers,
+        kept: common.kept,
         digest: common.digest,
         warnings: common.warnings,
         banner,

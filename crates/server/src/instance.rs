@@ -55,6 +55,8 @@ impl Server {
 
     /// Takes over a new configuration. On error everything is as it was.
     pub fn reload(&mut self, config: Config) -> io::Result<()> {
+        // The old configuration serves on meanwhile.
+        config.prepare().map_err(io::Error::other)?;
         let new = self.bind_new(&config)?;
         for block in &config.blocks {
             for plugin in block.plugins() {

@@ -15,8 +15,10 @@ mod crash;
 mod endpoint;
 pub mod exchange;
 pub mod explain;
+mod fingerprint;
 pub mod http;
 mod instance;
+mod kept;
 pub mod log;
 mod permit;
 mod plugin;
@@ -36,7 +38,8 @@ pub use exchange::{Answered, Exchange, PANICS, Replied};
 pub use instance::Server;
 pub use permit::{REFUSED_TO_WAIT, waiting};
 pub use plugin::{
-    BlockFilter, Hooks, Messages, Metadata, Observer, Plugin, Ready, Resume, Step, Task, Turn, task,
+    BlockFilter, CacheBypass, Hooks, Messages, Metadata, Observer, Plugin, Ready, Resume, Step, Task, Turn,
+    task,
 };
 pub use run::{RELOAD_FAILED, Refusal, RunOptions, run};
 pub use service::{Service, Timeouts};

@@ -56,6 +56,11 @@ pub trait Plugin: Send + Sync + 'static {
         None
     }
 
+    /// Keeps queries of its block away from caches.
+    fn as_cache_bypass(&self) -> Option<&dyn CacheBypass> {
+        None
+    }
+
     /// Lets queries of classes other than IN into the block.
     fn opens_classes(&self) -> bool {
         false
@@ -63,6 +68,12 @@ pub trait Plugin: Send + Sync + 'static {
 
     /// All plugins of all blocks exist now; take hold of the ones this plugin works with.
     fn link(&self, _link: &crate::Link<'_>) {}
+
+    /// Begins to follow what answers are made of, such as a cluster, and may wait for the first of it. Called when
+    /// a configuration is to serve or to be asked, never when it is only checked. An error refuses it.
+    fn prepare(&self) -> Result<(), String> {
+        Ok(())
+    }
 
     /// The configuration is about to serve; its sockets are bound.
     fn start(&self) {}
@@ -182,6 +193,12 @@ pub trait Metadata {
 pub trait Observer {
     /// The server answered by itself: the class, the name or the packet was nobody's, or a plugin panicked.
     fn refused(&self, server: &str, query: &Query, client: &crate::Client, reply: &Reply);
+}
+
+/// A plugin whose answers change from one query to the next, as those of a zone with dynamic updates do.
+pub trait CacheBypass {
+    /// Whether the answer to this query must neither come out of a cache nor go into one.
+    fn bypasses_cache(&self, query: &Query) -> bool;
 }
 
 /// A plugin that lets only some queries into its block.

@@ -220,7 +220,12 @@ impl Life<'_> {
 
     fn load(&self) -> Result<Config, Refusal> {
         let input = (self.options.input)().map_err(Refusal::Unreadable)?;
-        config::build(&input, self.options.plugins, &corefile::Disk).map_err(Refusal::Wrong)
+        self.build(&input)
+    }
+
+    fn build(&self, input: &Input) -> Result<Config, Refusal> {
+        config::build_next(input, self.options.plugins, &corefile::Disk, self.server.config())
+            .map_err(Refusal::Wrong)
     }
 
     /// Takes over a configuration; on error the old one serves on.
@@ -248,8 +253,7 @@ impl Life<'_> {
             return false;
         }
         self.tried = digest;
-        let loaded = config::build(&input, self.options.plugins, &corefile::Disk).map_err(Refusal::Wrong);
-        match loaded.and_then(|config| self.reload(config)) {
+        match self.build(&input).and_then(|config| self.reload(config)) {
             Ok(()) => true,
             Err(refusal) => {
                 log::error(Some("reload"), format_args!("Corefile changed but reload failed: {refusal}"));

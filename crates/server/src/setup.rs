@@ -4,17 +4,17 @@
 //! adds plugins to its block or says something about the block ([`Setup`]). When all exist, each may take
 //! hold of others ([`Link`]). Nothing runs and nothing is bound before both are through.
 
-use std::any::{Any, TypeId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use corefile::{Diagnostic, Dispenser, ZoneKey, zones_from_args_or_block};
+use corefile::{Diagnostic, Dispenser, ServerBlock, ZoneKey, zones_from_args_or_block};
 use wire::NameBuf;
 
 use crate::http::{Route, TlsSource};
-use crate::{Block, BlockSettings, Plugin};
+use crate::kept::Values;
+use crate::{Block, BlockSettings, Plugin, fingerprint};
 
 /// One line of the list of plugins; the order of that list is the order of every chain.
 #[derive(Clone, Copy)]
@@ -46,6 +46,9 @@ pub struct Setup<'a> {
     /// The directive's tokens.
     pub c: Dispenser<'a>,
     pub(crate) keys: &'a [ZoneKey],
+    pub(crate) block: &'a ServerBlock,
+    /// The plugins whose place is behind this directive's.
+    pub(crate) later: &'a [PluginSpec],
     pub(crate) draft: &'a mut Draft,
     pub(crate) common: &'a mut Common,
 }
@@ -70,7 +73,10 @@ pub(crate) struct Common {
     pub tasks: Vec<Periodic>,
     pub lameduck: Option<(&'static str, Duration)>,
     pub poll: Option<CorefilePoll>,
-    pub shared: HashMap<(TypeId, String), Arc<dyn Any + Send + Sync>>,
+    pub shared: Values,
+    pub kept: Values,
+    /// What the running configuration keeps.
+    pub running: Values,
     pub warnings: Vec<Diagnostic>,
 }
 
@@ -179,9 +185,22 @@ impl Setup<'_> {
 
     /// A value that all plugins of this configuration asking for this type and key have in common.
     pub fn shared<T: Send + Sync + 'static>(&mut self, key: &str, make: impl FnOnce() -> T) -> Arc<T> {
-        let slot =
-            self.common.shared.entry((TypeId::of::<T>(), key.to_owned())).or_insert_with(|| Arc::new(make()));
-        slot.clone().downcast::<T>().expect("the key contains the type")
+        self.common.shared.get(None, key, make)
+    }
+
+    /// A value that outlives this configuration: the next one finds it if it asks for the same type and key, and
+    /// so does this one with what the running one has. The key must say all that the value depends on. It may be in
+    /// use, and this configuration may never serve, so that setup must not change it.
+    pub fn kept<T: Send + Sync + 'static>(&mut self, key: &str, make: impl FnOnce() -> T) -> Arc<T> {
+        self.common.kept.get(Some(&self.common.running), key, make)
+    }
+
+    /// A text that is the same for as long as the plugins behind this one give the same answers: it says where the
+    /// block is served, what is written about those plugins, and how old the files are that they read.
+    pub fn below(&self) -> String {
+        let keys: Vec<String> = self.keys.iter().map(ToString::to_string).collect();
+        let place = format!("{keys:?} {:?}", self.draft.hosts);
+        fingerprint::below(&place, self.block, self.later, self.root())
     }
 
     /// Something the user should know that is no error.
