@@ -1,9 +1,8 @@
 //! Metrics that are looked up when somebody scrapes: the size of the process, or other metrics under old names.
 
-use std::collections::BTreeMap;
-
+use crate::gather::{Exposed, Gathered, Row, Value};
 use crate::histogram::Snapshot;
-use crate::text::{Kind, Labels, header, sample};
+use crate::text::{Kind, Labels};
 
 /// Finds values out at scrape.
 pub(crate) type Collector = Box<dyn Fn(&mut Collection) + Send + Sync>;
@@ -11,7 +10,7 @@ pub(crate) type Collector = Box<dyn Fn(&mut Collection) + Send + Sync>;
 /// What collectors found, by name.
 #[derive(Default)]
 pub struct Collection {
-    pub(crate) texts: BTreeMap<&'static str, String>,
+    pub(crate) found: Gathered,
 }
 
 impl Collection {
@@ -27,28 +26,25 @@ impl Collection {
 
     /// A name and its series, in the order they are to be written. Without any the name is left out.
     pub fn family(&mut self, name: &'static str, help: &str, kind: Kind, fill: impl FnOnce(&mut Rows<'_>)) {
-        let mut text = String::new();
-        header(&mut text, name, help, kind);
-        let samples = text.len();
-        fill(&mut Rows { name, out: &mut text });
-        if text.len() > samples {
-            self.texts.insert(name, text);
+        let mut rows = Vec::new();
+        fill(&mut Rows { rows: &mut rows });
+        if !rows.is_empty() {
+            self.found.insert(name, Exposed { help: help.to_owned(), kind, rows });
         }
     }
 }
 
 /// The series of one name in the making. Labels come sorted by name.
 pub struct Rows<'a> {
-    name: &'static str,
-    out: &'a mut String,
+    rows: &'a mut Vec<Row>,
 }
 
 impl Rows<'_> {
     pub fn value(&mut self, labels: &Labels<'_>, value: f64) {
-        sample(self.out, self.name, "", labels, None, value);
+        self.rows.push(Row::new(labels, Value::Number(value), None));
     }
 
     pub fn histogram(&mut self, labels: &Labels<'_>, snapshot: &Snapshot) {
-        snapshot.write(self.out, self.name, labels);
+        self.rows.push(Row::new(labels, Value::Histogram(snapshot.clone()), None));
     }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::gather::Value;
 use crate::shard::{Padded, SHARDS, shard};
-use crate::text::{Kind, Labels, Metric, sample};
+use crate::text::{Kind, Metric};
 
 /// A sharded count. Relaxed is enough: nothing is ordered by it, and a scrape may miss what happens during it.
 #[derive(Debug)]
@@ -45,9 +46,9 @@ impl Metric for Counter {
         Self::new()
     }
 
-    fn write(&self, out: &mut String, name: &str, labels: &Labels<'_>) {
+    fn read(&self) -> Value {
         // As a float, because Go's client has no other counters: a million is written 1e+06.
-        sample(out, name, "", labels, None, self.get() as f64);
+        Value::Number(self.get() as f64)
     }
 }
 

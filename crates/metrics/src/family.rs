@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use crate::text::Metric;
 use crate::{Counter, Gauge, Histogram};
@@ -9,13 +10,28 @@ use crate::{Counter, Gauge, Histogram};
 /// Label values, in the order of the label names, and the metric they select.
 pub type Series<M> = (Box<[Box<str>]>, Arc<M>);
 
+/// A series and when it was made.
+#[derive(Debug)]
+pub(crate) struct Child<M> {
+    pub values: Box<[Box<str>]>,
+    pub metric: Arc<M>,
+    pub created: SystemTime,
+}
+
+// By hand, because a derive would ask the metric to be `Clone`.
+impl<M> Clone for Child<M> {
+    fn clone(&self) -> Self {
+        Child { values: self.values.clone(), metric: Arc::clone(&self.metric), created: self.created }
+    }
+}
+
 /// A metric per combination of label values. Look-ups take a lock: do them at setup and keep the `Arc`.
 #[derive(Debug)]
 pub struct Family<M> {
     labels: &'static [&'static str],
     bounds: &'static [f64],
     /// Sorted by values; not a map, because a map cannot be asked with `&[&str]` for owned keys.
-    children: RwLock<Vec<Series<M>>>,
+    children: RwLock<Vec<Child<M>>>,
 }
 
 impl Family<Counter> {
@@ -61,8 +77,13 @@ impl<M> Family<M> {
         self.children.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// All series, for the exposition; copied out, so that no query waits while text is written.
+    /// All series.
     pub fn series(&self) -> Vec<Series<M>> {
+        self.children().into_iter().map(|child| (child.values, child.metric)).collect()
+    }
+
+    /// All series, for the exposition; copied out, so that no query waits while they are written.
+    pub(crate) fn children(&self) -> Vec<Child<M>> {
         self.children.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -77,26 +98,27 @@ impl<M: Metric> Family<M> {
         {
             let children = self.children.read().unwrap_or_else(PoisonError::into_inner);
             if let Ok(at) = find(&children, values) {
-                return Arc::clone(&children[at].1);
+                return Arc::clone(&children[at].metric);
             }
         }
         let mut children = self.children.write().unwrap_or_else(PoisonError::into_inner);
         match find(&children, values) {
             // Another thread was faster between the two locks.
-            Ok(at) => Arc::clone(&children[at].1),
+            Ok(at) => Arc::clone(&children[at].metric),
             Err(at) => {
                 let made = Arc::new(M::make(self.bounds));
-                let key = values.iter().map(|value| Box::from(*value)).collect();
-                children.insert(at, (key, Arc::clone(&made)));
+                let values = values.iter().map(|value| Box::from(*value)).collect();
+                let metric = Arc::clone(&made);
+                children.insert(at, Child { values, metric, created: SystemTime::now() });
                 made
             }
         }
     }
 }
 
-fn find<M>(children: &[Series<M>], values: &[&str]) -> Result<usize, usize> {
-    children.binary_search_by(|(key, _)| -> Ordering {
-        key.iter().map(|value| &**value).cmp(values.iter().copied())
+fn find<M>(children: &[Child<M>], values: &[&str]) -> Result<usize, usize> {
+    children.binary_search_by(|child| -> Ordering {
+        child.values.iter().map(|value| &**value).cmp(values.iter().copied())
     })
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::text::{Kind, Labels, Metric, sample};
+use crate::gather::Value;
+use crate::text::{Kind, Metric};
 
 /// One cell, not sharded: `set` has no meaning over several, and gauges change far less often than counters.
 #[derive(Debug)]
@@ -47,8 +48,8 @@ impl Metric for Gauge {
         Self::new()
     }
 
-    fn write(&self, out: &mut String, name: &str, labels: &Labels<'_>) {
-        sample(out, name, "", labels, None, self.get());
+    fn read(&self) -> Value {
+        Value::Number(self.get())
     }
 }
 

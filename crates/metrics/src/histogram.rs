@@ -1,10 +1,13 @@
 //! How often a value fell into which bucket.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::gather::Value;
 use crate::gauge::add_bits;
+use crate::native::{Native, NativeSnapshot};
 use crate::shard::{Padded, SHARDS, shard};
-use crate::text::{Kind, Labels, Metric, count, sample};
+use crate::text::{Kind, Metric};
 
 /// The most bounds a histogram can have, without +Inf. The cells are arrays of this length and not boxes, so that
 /// a histogram can be a `static` and `observe` follows no pointer.
@@ -42,11 +45,13 @@ struct Cell {
     sum: AtomicU64,
 }
 
-/// A sharded histogram with fixed upper bounds.
+/// A sharded histogram: classic buckets with fixed upper bounds, and native ones.
 #[derive(Debug)]
 pub struct Histogram {
     bounds: &'static [f64],
     cells: [Padded<Cell>; SHARDS],
+    /// Behind a pointer, because its size depends on the bounds; there from registration on.
+    native: OnceLock<Native>,
 }
 
 impl Histogram {
@@ -65,28 +70,38 @@ impl Histogram {
                     sum: AtomicU64::new(0),
                 })
             }; SHARDS],
+            native: OnceLock::new(),
         }
+    }
+
+    /// Makes room for the native buckets, so that no query has to.
+    pub(crate) fn prepare(&self) -> &Native {
+        self.native.get_or_init(|| Native::new(self.bounds))
     }
 
     #[inline]
     pub fn observe(&self, value: f64) {
         // At most 20 bounds, and most values are small: a scan from the left beats a binary search.
         let bucket = self.bounds.iter().position(|bound| value <= *bound).unwrap_or(self.bounds.len());
+        self.prepare().observe(value);
         let cell = &self.cells[shard()].0;
-        cell.counts[bucket].fetch_add(1, Ordering::Relaxed);
+        // Whoever sees this addition sees the native one too.
+        cell.counts[bucket].fetch_add(1, Ordering::Release);
         add_bits(&cell.sum, value);
     }
 
-    /// The sum over all workers. The count is that of the buckets, so the two always agree, even mid-scrape.
+    /// The sum over all workers. The count is that of the buckets, so the two always agree, even mid-scrape; that of
+    /// the native buckets, which are looked at later, is the same or has moved on.
     pub fn snapshot(&self) -> Snapshot {
         let mut total = 0;
         let mut cumulative = [0; MAX_BUCKETS + 1];
         for (bucket, out) in cumulative.iter_mut().enumerate() {
-            total += self.cells.iter().map(|cell| cell.0.counts[bucket].load(Ordering::Relaxed)).sum::<u64>();
+            total += self.cells.iter().map(|cell| cell.0.counts[bucket].load(Ordering::Acquire)).sum::<u64>();
             *out = total;
         }
         let sum = self.cells.iter().map(|cell| f64::from_bits(cell.0.sum.load(Ordering::Relaxed))).sum();
-        Snapshot { buckets: self.bounds.iter().copied().zip(cumulative).collect(), sum, count: total }
+        let buckets = self.bounds.iter().copied().zip(cumulative).collect();
+        Snapshot { buckets, sum, count: total, native: self.prepare().snapshot() }
     }
 }
 
@@ -97,32 +112,24 @@ pub struct Snapshot {
     pub buckets: Vec<(f64, u64)>,
     pub sum: f64,
     pub count: u64,
-}
-
-impl Snapshot {
-    pub(crate) fn write(&self, out: &mut String, name: &str, labels: &Labels<'_>) {
-        for (bound, n) in &self.buckets {
-            count(out, name, "_bucket", labels, Some(*bound), *n);
-        }
-        count(out, name, "_bucket", labels, Some(f64::INFINITY), self.count);
-        sample(out, name, "_sum", labels, None, self.sum);
-        count(out, name, "_count", labels, None, self.count);
-    }
+    pub native: NativeSnapshot,
 }
 
 impl Metric for Histogram {
     const KIND: Kind = Kind::Histogram;
 
     fn make(bounds: &'static [f64]) -> Self {
-        Self::new(bounds)
+        let made = Self::new(bounds);
+        made.prepare();
+        made
     }
 
     fn bounds(&self) -> &'static [f64] {
         self.bounds
     }
 
-    fn write(&self, out: &mut String, name: &str, labels: &Labels<'_>) {
-        self.snapshot().write(out, name, labels);
+    fn read(&self) -> Value {
+        Value::Histogram(self.snapshot())
     }
 }
 
@@ -137,7 +144,8 @@ mod tests {
         for value in [0.5, 1.0, 1.5, 2.0, 2.5] {
             h.observe(value);
         }
-        assert_eq!(h.snapshot(), Snapshot { buckets: vec![(1.0, 2), (2.0, 4)], sum: 7.5, count: 5 });
+        let native = NativeSnapshot { zero: 0, buckets: vec![(-16, 1), (0, 1), (10, 1), (16, 1), (22, 1)] };
+        assert_eq!(h.snapshot(), Snapshot { buckets: vec![(1.0, 2), (2.0, 4)], sum: 7.5, count: 5, native });
     }
 
     #[test]
@@ -155,6 +163,29 @@ mod tests {
         assert_eq!((s.count, s.sum), (8000, 2000.0));
         assert_eq!(s.buckets[9], (0.128, 0));
         assert_eq!(s.buckets[10], (0.256, 8000));
+        assert_eq!(s.native, NativeSnapshot { zero: 0, buckets: vec![(-32, 8000)] });
+    }
+
+    /// A scrape in which the native buckets hold less than the classic ones would be refused by Prometheus.
+    #[test]
+    fn native_buckets_are_never_behind() {
+        static H: Histogram = Histogram::new(buckets::TIME);
+        let done = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            for i in 0..4 {
+                let done = &done;
+                scope.spawn(move || {
+                    (0..20_000).for_each(|n| H.observe(f64::from(n * i) * 1e-5));
+                    done.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+            while done.load(Ordering::Relaxed) < 4 {
+                let seen = H.snapshot();
+                assert!(seen.native.count() >= seen.count, "{} {}", seen.native.count(), seen.count);
+            }
+        });
+        let seen = H.snapshot();
+        assert_eq!((seen.count, seen.native.count(), seen.native.zero), (80_000, 80_000, 20_003));
     }
 
     #[test]

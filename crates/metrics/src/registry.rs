@@ -1,14 +1,17 @@
-//! All metrics by name, and their text.
+//! All metrics by name, and their exposition.
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
 
 use crate::collect::{Collection, Collector};
-use crate::text::{Kind, Metric, header};
-use crate::{Counter, Family, Gauge, Histogram};
+use crate::family::Child;
+use crate::gather::{Exposed, Gathered, Row};
+use crate::text::{self, Kind, Metric};
+use crate::{Counter, Family, Gauge, Histogram, protobuf};
 
 static GLOBAL: Registry = Registry::new();
 
@@ -58,42 +61,38 @@ impl fmt::Display for RegisterError {
 
 impl std::error::Error for RegisterError {}
 
-/// Anything that writes the samples of one name.
+/// Anything that has the series of one name.
 trait Source: Any + Send + Sync {
-    fn write(&self, out: &mut String, name: &str);
+    fn rows(&self) -> Vec<Row>;
 }
 
 /// A metric without labels that lives in a `static`.
-struct Single<M: 'static>(&'static M);
+struct Single<M: 'static> {
+    metric: &'static M,
+    registered: SystemTime,
+}
 
 impl<M: Metric> Source for Single<M> {
-    fn write(&self, out: &mut String, name: &str) {
-        self.0.write(out, name, &[]);
+    fn rows(&self) -> Vec<Row> {
+        vec![Row::new(&[], self.metric.read(), Some(self.registered))]
     }
 }
 
 impl<M: Metric> Source for Family<M> {
-    fn write(&self, out: &mut String, name: &str) {
+    fn rows(&self) -> Vec<Row> {
         // Go's client sorts labels by name, whatever order they were declared in, and series by the values in
         // that order.
         let mut order: Vec<usize> = (0..self.labels().len()).collect();
         order.sort_by_key(|at| self.labels()[*at]);
 
-        let children = self.series();
-        let mut rows: Vec<(Vec<(&str, &str)>, &M)> = children
-            .iter()
-            .map(|(values, metric)| {
-                let labels = order
-                    .iter()
-                    .map(|at| (self.labels()[*at], values.get(*at).map_or("", |value| &**value)))
-                    .collect();
-                (labels, &**metric)
-            })
-            .collect();
-        rows.sort_by(|a, b| a.0.cmp(&b.0));
-        for (labels, metric) in rows {
-            metric.write(out, name, &labels);
-        }
+        let row = |child: &Child<M>| {
+            let value = |at: usize| child.values.get(at).map_or("", |value| &**value);
+            let labels: Vec<(&str, &str)> = order.iter().map(|at| (self.labels()[*at], value(*at))).collect();
+            Row::new(&labels, child.metric.read(), Some(child.created))
+        };
+        let mut rows: Vec<Row> = self.children().iter().map(row).collect();
+        rows.sort_by(|a, b| a.labels.cmp(&b.labels));
+        rows
     }
 }
 
@@ -136,6 +135,7 @@ impl Registry {
         help: &'static str,
         histogram: &'static Histogram,
     ) -> Result<&'static Histogram, RegisterError> {
+        histogram.prepare();
         self.single(name, help, Kind::Histogram, histogram)
     }
 
@@ -189,22 +189,31 @@ impl Registry {
         self.collectors.write().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// The exposition, `text/plain; version=0.0.4`: sorted by name, then by label values. A family without any
-    /// series is left out, as Go's client does. What is registered hides what is collected under its name.
+    /// The exposition as `text/plain; version=0.0.4`: sorted by name, then by label values.
     pub fn encode(&self) -> String {
+        text::encode(&self.gather())
+    }
+
+    /// The exposition as `application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily;
+    /// encoding=delimited`: the same, and native buckets.
+    pub fn encode_protobuf(&self) -> Vec<u8> {
+        protobuf::encode(&self.gather())
+    }
+
+    /// A family without any series is left out, as Go's client does. What is registered hides what is collected under
+    /// its name.
+    pub(crate) fn gather(&self) -> Gathered {
         // Before the other lock is taken: collectors look metrics up.
-        let mut texts = self.collect().texts;
+        let mut families = self.collect().found;
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         for (name, registered) in entries.iter() {
-            let mut text = String::new();
-            header(&mut text, name, registered.help, registered.shape.kind);
-            let samples = text.len();
-            registered.source.write(&mut text, name);
-            if text.len() > samples {
-                texts.insert(name, text);
+            let rows = registered.source.rows();
+            if !rows.is_empty() {
+                let (help, kind) = (registered.help.to_owned(), registered.shape.kind);
+                families.insert(name, Exposed { help, kind, rows });
             }
         }
-        texts.into_values().collect()
+        families
     }
 
     fn collect(&self) -> Collection {
@@ -222,7 +231,8 @@ impl Registry {
         metric: &'static M,
     ) -> Result<&'static M, RegisterError> {
         let shape = Shape { kind, labels: None, bounds: metric.bounds() };
-        Ok(self.register(name, help, shape, Single(metric))?.0)
+        let made = Single { metric, registered: SystemTime::now() };
+        Ok(self.register(name, help, shape, made)?.metric)
     }
 
     fn family<M: Metric>(

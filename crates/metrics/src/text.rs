@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use crate::gather::{Gathered, Row, Value};
+use crate::histogram::Snapshot;
+
 /// What a `# TYPE` line says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -20,7 +23,7 @@ impl Kind {
     }
 }
 
-/// Something that can be counted into and written.
+/// Something that can be counted into and shown.
 pub trait Metric: Send + Sync + 'static {
     const KIND: Kind;
 
@@ -31,14 +34,37 @@ pub trait Metric: Send + Sync + 'static {
         &[]
     }
 
-    /// Its sample lines.
-    fn write(&self, out: &mut String, name: &str, labels: &Labels<'_>);
+    /// What it shows now.
+    fn read(&self) -> Value;
 }
 
 /// Label names and values, sorted by name.
 pub type Labels<'a> = [(&'a str, &'a str)];
 
-pub(crate) fn header(out: &mut String, name: &str, help: &str, kind: Kind) {
+pub(crate) fn encode(families: &Gathered) -> String {
+    let mut out = String::new();
+    for (name, family) in families {
+        header(&mut out, name, &family.help, family.kind);
+        for row in &family.rows {
+            match &row.value {
+                Value::Number(value) => sample(&mut out, name, "", row, None, *value),
+                Value::Histogram(snapshot) => histogram(&mut out, name, row, snapshot),
+            }
+        }
+    }
+    out
+}
+
+fn histogram(out: &mut String, name: &str, row: &Row, snapshot: &Snapshot) {
+    for (bound, n) in &snapshot.buckets {
+        count(out, name, "_bucket", row, Some(*bound), *n);
+    }
+    count(out, name, "_bucket", row, Some(f64::INFINITY), snapshot.count);
+    sample(out, name, "_sum", row, None, snapshot.sum);
+    count(out, name, "_count", row, None, snapshot.count);
+}
+
+fn header(out: &mut String, name: &str, help: &str, kind: Kind) {
     out.push_str("# HELP ");
     out.push_str(name);
     out.push(' ');
@@ -51,39 +77,25 @@ pub(crate) fn header(out: &mut String, name: &str, help: &str, kind: Kind) {
 }
 
 /// A line with a float value.
-pub(crate) fn sample(
-    out: &mut String,
-    name: &str,
-    suffix: &str,
-    labels: &Labels<'_>,
-    le: Option<f64>,
-    v: f64,
-) {
-    key(out, name, suffix, labels, le);
+fn sample(out: &mut String, name: &str, suffix: &str, row: &Row, le: Option<f64>, v: f64) {
+    key(out, name, suffix, row, le);
     push_float(out, v);
     out.push('\n');
 }
 
 /// A line with an integer value: buckets and counts of histograms, and nothing else, in Go's client.
-pub(crate) fn count(
-    out: &mut String,
-    name: &str,
-    suffix: &str,
-    labels: &Labels<'_>,
-    le: Option<f64>,
-    n: u64,
-) {
-    key(out, name, suffix, labels, le);
+fn count(out: &mut String, name: &str, suffix: &str, row: &Row, le: Option<f64>, n: u64) {
+    key(out, name, suffix, row, le);
     // Writing to a String cannot fail.
     let _ = writeln!(out, "{n}");
 }
 
 /// `name_suffix{label="value",le="0.5"} `
-fn key(out: &mut String, name: &str, suffix: &str, labels: &Labels<'_>, le: Option<f64>) {
+fn key(out: &mut String, name: &str, suffix: &str, row: &Row, le: Option<f64>) {
     out.push_str(name);
     out.push_str(suffix);
     let mut separator = '{';
-    for (label, value) in labels {
+    for (label, value) in &row.labels {
         out.push(separator);
         separator = ',';
         out.push_str(label);

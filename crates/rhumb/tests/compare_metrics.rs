@@ -1,4 +1,5 @@
-//! The same questions put to CoreDNS and to Rhumb leave the same metrics: names, help, types, labels, buckets, counts.
+//! The same questions put to CoreDNS and to Rhumb leave the same metrics: names, help, types, labels, buckets, counts,
+//! as text and as protobuf, which has native buckets too.
 //!
 //! Both are scraped before and after, because the probes that wait for a server to come up are counted too.
 //! Not compared are times, and what is about the process: versions, clocks.
@@ -8,7 +9,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use testkit::compare::Comparison;
+use testkit::compare::{self, Comparison};
 use testkit::peers::Peer;
 use testkit::query::{Generator, Options, Pool};
 use testkit::{DnsServer, Kind};
@@ -44,11 +45,13 @@ enum PluginLabel {
     Present,
 }
 
-/// One metric as it was scraped: series to values, and the lines that describe names.
-#[derive(Default)]
+/// The metrics of a server as they were scraped: series to values, and the lines that describe names.
 struct Scrape {
     series: BTreeMap<String, f64>,
     about: BTreeSet<String>,
+    /// What is replaced in labels.
+    ports: [(String, &'static str); 2],
+    plugin_label: PluginLabel,
 }
 
 #[test]
@@ -100,7 +103,8 @@ fn check(corefile: &str, plugin_label: PluginLabel, options: fn() -> Options) {
     };
     let (coredns, rhumb) = (start(Kind::CoreDns), start(Kind::Rhumb));
     let scrape = |(server, http, other): &(DnsServer, u16, u16)| {
-        Scrape::take(*http, [server.addr().port(), *other], plugin_label)
+        let ports = [server.addr().port(), *other];
+        [Scrape::text(*http, ports, plugin_label), Scrape::protobuf(*http, ports, plugin_label)]
     };
     let before = [scrape(&coredns), scrape(&rhumb)];
     for (ip, share) in [("127.0.0.1", 4), ("::1", 1)] {
@@ -112,19 +116,24 @@ fn check(corefile: &str, plugin_label: PluginLabel, options: fn() -> Options) {
         Comparison::new(("CoreDNS", at(&coredns.0)), ("Rhumb", at(&rhumb.0)))
             // One after the other: what a cache holds depends on the order.
             .lanes(1)
+            .options(compare::Options { cached_ttl: true, ..compare::Options::default() })
             .timeout(Duration::from_secs(3))
             .check(generator, QUERIES * share / 5);
     }
     // The last replies are out before they are counted.
     std::thread::sleep(Duration::from_millis(300));
     let after = [scrape(&coredns), scrape(&rhumb)];
-    let [left, right] = [0, 1].map(|at| after[at].since(&before[at]));
-    let asked = left.iter().find(|(key, _)| key.starts_with("coredns_dns_requests_total"));
-    assert!(asked.is_some_and(|(_, count)| *count > 0.0), "CoreDNS counted nothing");
-    let mut lines = differing(&left, &right);
-    lines.extend(after[0].about.symmetric_difference(&after[1].about).map(|line| format!("? {line}")));
-    assert!(lines.is_empty(), "- CoreDNS, + Rhumb:\n{}", lines.join("\n"));
-    println!("{} series are the same", left.len());
+    for (form, name) in ["text", "protobuf"].into_iter().enumerate() {
+        let [left, right] = [0, 1].map(|at| after[at][form].since(&before[at][form]));
+        let asked = left.iter().find(|(key, _)| key.starts_with("coredns_dns_requests_total"));
+        assert!(asked.is_some_and(|(_, count)| *count > 0.0), "{name}: CoreDNS counted nothing");
+        let mut lines = differing(&left, &right);
+        let [about, ours] = [0, 1].map(|at| &after[at][form].about);
+        lines.extend(about.difference(ours).map(|line| format!("-? {line}")));
+        lines.extend(ours.difference(about).map(|line| format!("+? {line}")));
+        assert!(lines.is_empty(), "{name}: - CoreDNS, + Rhumb:\n{}", lines.join("\n"));
+        println!("{name}: {} series are the same", left.len());
+    }
 }
 
 fn differing(left: &BTreeMap<String, f64>, right: &BTreeMap<String, f64>) -> Vec<String> {
@@ -139,33 +148,94 @@ fn differing(left: &BTreeMap<String, f64>, right: &BTreeMap<String, f64>) -> Vec
 }
 
 impl Scrape {
-    fn take(http: u16, ports: [u16; 2], plugin_label: PluginLabel) -> Scrape {
-        let mut scrape = Scrape::default();
+    fn new(ports: [u16; 2], plugin_label: PluginLabel) -> Scrape {
         let [dns, other] = ports.map(|port| format!(":{port}\""));
-        for line in get(http).lines() {
-            let line = line.replace(&dns, ":PORT\"").replace(&other, ":OTHER\"");
+        let ports = [(dns, ":PORT\""), (other, ":OTHER\"")];
+        Scrape { series: BTreeMap::new(), about: BTreeSet::new(), ports, plugin_label }
+    }
+
+    fn text(http: u16, ports: [u16; 2], plugin_label: PluginLabel) -> Scrape {
+        let mut scrape = Scrape::new(ports, plugin_label);
+        let body = get(http, "*/*", "text/plain; version=0.0.4; charset=utf-8");
+        for line in String::from_utf8(body).expect("text").lines() {
             if let Some(about) = line.strip_prefix("# ") {
-                if about.contains(" coredns_") || about.contains(" process_") {
-                    scrape.about.insert(about.to_owned());
-                }
-                continue;
+                scrape.describe(about.to_owned());
+            } else if let Some((key, value)) = line.rsplit_once(' ') {
+                scrape.add(key, value.parse().unwrap_or_else(|_| panic!("no value: {line}")));
             }
-            let Some((key, value)) = line.rsplit_once(' ') else { continue };
-            // Sockets to upstreams retire sooner here (docs/differences.md).
-            let own_way = ["coredns_build_info", "coredns_proxy_conn_cache_"];
-            if !key.starts_with("coredns_") || own_way.iter().any(|name| key.starts_with(name)) {
-                continue;
-            }
-            let key = if plugin_label == PluginLabel::Present { without_plugin(key) } else { key.to_owned() };
-            let value: f64 = value.parse().unwrap_or_else(|_| panic!("no value: {line}"));
-            // A time: that it is there is all that can be the same.
-            let timed = key.contains("timestamp")
-                || key.starts_with("coredns_health_request_duration")
-                || key.contains("_duration_seconds_sum")
-                || key.contains("_duration_seconds_bucket") && !key.contains("le=\"+Inf\"");
-            *scrape.series.entry(key).or_default() += if timed { 0.0 } else { value };
         }
         scrape
+    }
+
+    /// Keys are those of the text; native buckets have such as it might have.
+    fn protobuf(http: u16, ports: [u16; 2], plugin_label: PluginLabel) -> Scrape {
+        let mut scrape = Scrape::new(ports, plugin_label);
+        let kind =
+            "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
+        let body = get(http, &format!("{kind};q=0.9, text/plain;q=0.5"), kind);
+        for family in protobuf::families(&body) {
+            let name = &family.name;
+            scrape.describe(format!("HELP {name} {}", family.help));
+            scrape.describe(format!("TYPE {name} {}", family.kind));
+            for metric in &family.metrics {
+                scrape.describe(format!("CREATED {name} {}", metric.created));
+                let key = |suffix: &str, label: Option<(&str, String)>| {
+                    let more = label.iter().map(|(name, value)| format!("{name}=\"{value}\""));
+                    let all: Vec<String> = metric.labels.iter().cloned().chain(more).collect();
+                    if all.is_empty() {
+                        format!("{name}{suffix}")
+                    } else {
+                        format!("{name}{suffix}{{{}}}", all.join(","))
+                    }
+                };
+                let Some(histogram) = &metric.histogram else {
+                    scrape.add(&key("", None), metric.value);
+                    continue;
+                };
+                let count: i64 = histogram.native.values().sum();
+                assert_eq!(count, histogram.count, "{name}: buckets do not add up");
+                scrape.describe(format!("NATIVE {name} {} {:e}", histogram.schema, histogram.zero_threshold));
+                scrape.add(&key("_count", None), histogram.count as f64);
+                scrape.add(&key("_sum", None), histogram.sum);
+                for (bound, count) in &histogram.classic {
+                    scrape.add(&key("_bucket", Some(("le", bound.to_string()))), *count as f64);
+                }
+                for (place, count) in &histogram.native {
+                    let place = place.map_or("zero".to_owned(), |key| key.to_string());
+                    scrape.add(&key("_native", Some(("key", place))), *count as f64);
+                }
+            }
+        }
+        scrape
+    }
+
+    fn describe(&mut self, about: String) {
+        if about.contains(" coredns_") || about.contains(" process_") {
+            self.about.insert(about);
+        }
+    }
+
+    fn add(&mut self, key: &str, value: f64) {
+        // Sockets to upstreams retire sooner here (docs/differences.md).
+        let own_way = ["coredns_build_info", "coredns_proxy_conn_cache_"];
+        if !key.starts_with("coredns_") || own_way.iter().any(|name| key.starts_with(name)) {
+            return;
+        }
+        let mut key =
+            if self.plugin_label == PluginLabel::Present { without_plugin(key) } else { key.to_owned() };
+        for (port, mark) in &self.ports {
+            key = key.replace(port, mark);
+        }
+        // Which native buckets there are is a matter of time too.
+        if key.contains("_duration_seconds_native") {
+            return;
+        }
+        // A time: that it is there is all that can be the same.
+        let timed = key.contains("timestamp")
+            || key.starts_with("coredns_health_request_duration")
+            || key.contains("_duration_seconds_sum")
+            || key.contains("_duration_seconds_bucket") && !key.contains("le=\"+Inf\"");
+        *self.series.entry(key).or_default() += if timed { 0.0 } else { value };
     }
 
     /// What changed; gauges, which are no counts, as they are.
@@ -191,14 +261,216 @@ fn without_plugin(key: &str) -> String {
     }
 }
 
-fn get(port: u16) -> String {
+fn get(port: u16, accept: &str, kind: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the metrics' address");
-    stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").expect("a request");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("head and body");
+    write!(stream, "GET /metrics HTTP/1.0\r\nAccept: {accept}\r\n\r\n").expect("a request");
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).expect("an answer");
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("head and body");
+    let body = answer.split_off(end + 4);
+    let head = String::from_utf8(answer).expect("a head of text");
     assert!(head.contains(" 200 "), "{head}");
-    let kind = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
-    assert!(head.to_lowercase().contains(&format!("content-type: {kind}")), "{head}");
-    body.to_owned()
+    assert!(
+        head.to_lowercase()
+            .contains(&format!("content-type: {kind}; escaping=underscores\r\n").to_lowercase()),
+        "{head}"
+    );
+    body
+}
+
+/// Reads the protobuf exposition; by hand, and not with what wrote it.
+mod protobuf {
+    use std::collections::BTreeMap;
+
+    pub struct Family {
+        pub name: String,
+        pub help: String,
+        pub kind: &'static str,
+        pub metrics: Vec<Metric>,
+    }
+
+    pub struct Metric {
+        /// As in the text: `name="value"`.
+        pub labels: Vec<String>,
+        pub value: f64,
+        pub histogram: Option<Histogram>,
+        /// Says when it was created.
+        pub created: bool,
+    }
+
+    pub struct Histogram {
+        pub count: i64,
+        pub sum: f64,
+        /// By upper bound.
+        pub classic: Vec<(f64, u64)>,
+        pub schema: i64,
+        pub zero_threshold: f64,
+        /// By key; None is the zero bucket.
+        pub native: BTreeMap<Option<i64>, i64>,
+    }
+
+    pub fn families(mut bytes: &[u8]) -> Vec<Family> {
+        let mut families = Vec::new();
+        while !bytes.is_empty() {
+            let length = varint(&mut bytes) as usize;
+            let (one, rest) = bytes.split_at(length);
+            bytes = rest;
+            let message = Message::parse(one);
+            // What Go tells of itself has types that nothing else has.
+            if !message.text(1).starts_with("go_") {
+                families.push(family(&message));
+            }
+        }
+        families
+    }
+
+    fn family(message: &Message<'_>) -> Family {
+        let kind = match message.number(3) {
+            0 => "counter",
+            1 => "gauge",
+            4 => "histogram",
+            other => panic!("unknown type {other}"),
+        };
+        let metrics = message.all(4).map(|field| metric(&Message::parse(field.bytes()))).collect();
+        Family { name: message.text(1), help: message.text(2), kind, metrics }
+    }
+
+    fn metric(message: &Message<'_>) -> Metric {
+        let label = |field: &Field<'_>| {
+            let pair = Message::parse(field.bytes());
+            let value = pair.text(2).replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+            format!("{}=\"{value}\"", pair.text(1))
+        };
+        let labels = message.all(1).map(label).collect();
+        let part = |number| message.all(number).next().map(|field| Message::parse(field.bytes()));
+        if let Some(gauge) = part(2) {
+            Metric { labels, value: gauge.double(1), histogram: None, created: false }
+        } else if let Some(counter) = part(3) {
+            Metric {
+                labels,
+                value: counter.double(1),
+                histogram: None,
+                created: counter.all(3).next().is_some(),
+            }
+        } else {
+            let message = part(7).expect("a value");
+            let created = message.all(15).next().is_some();
+            Metric { labels, value: 0.0, histogram: Some(histogram(&message)), created }
+        }
+    }
+
+    fn histogram(message: &Message<'_>) -> Histogram {
+        let bucket = |field: &Field<'_>| {
+            let bucket = Message::parse(field.bytes());
+            (bucket.double(2), bucket.number(1))
+        };
+        let mut native = BTreeMap::from([(None, message.number(7) as i64)]);
+        let mut deltas = message.all(13).map(|field| signed(field.number()));
+        let (mut key, mut count) = (0, 0);
+        for span in message.all(12).map(|field| Message::parse(field.bytes())) {
+            key += signed(span.number(1));
+            for _ in 0..span.number(2) {
+                count += deltas.next().expect("a count for each bucket of a span");
+                // Gaps may be written as empty buckets.
+                if count > 0 {
+                    native.insert(Some(key), count);
+                }
+                key += 1;
+            }
+        }
+        assert!(deltas.next().is_none(), "counts without buckets");
+        Histogram {
+            count: message.number(1) as i64,
+            sum: message.double(2),
+            classic: message.all(3).map(bucket).collect(),
+            schema: signed(message.number(5)),
+            zero_threshold: message.double(6),
+            native,
+        }
+    }
+
+    enum Field<'a> {
+        Number(u64),
+        Bytes(&'a [u8]),
+    }
+
+    impl<'a> Field<'a> {
+        fn number(&self) -> u64 {
+            match self {
+                Field::Number(number) => *number,
+                Field::Bytes(_) => panic!("not a number"),
+            }
+        }
+
+        fn bytes(&self) -> &'a [u8] {
+            match self {
+                Field::Number(_) => panic!("not bytes"),
+                Field::Bytes(bytes) => bytes,
+            }
+        }
+    }
+
+    /// Fields by number, in their order.
+    struct Message<'a>(Vec<(u64, Field<'a>)>);
+
+    impl<'a> Message<'a> {
+        fn parse(mut bytes: &'a [u8]) -> Message<'a> {
+            let mut fields = Vec::new();
+            while !bytes.is_empty() {
+                let tag = varint(&mut bytes);
+                let field = match tag & 7 {
+                    0 => Field::Number(varint(&mut bytes)),
+                    1 => {
+                        let (eight, rest) = bytes.split_first_chunk().expect("eight bytes");
+                        bytes = rest;
+                        Field::Number(u64::from_le_bytes(*eight))
+                    }
+                    2 => {
+                        let length = varint(&mut bytes) as usize;
+                        let (content, rest) = bytes.split_at(length);
+                        bytes = rest;
+                        Field::Bytes(content)
+                    }
+                    other => panic!("wire type {other}"),
+                };
+                fields.push((tag >> 3, field));
+            }
+            Message(fields)
+        }
+
+        fn all(&self, number: u64) -> impl Iterator<Item = &Field<'a>> {
+            self.0.iter().filter(move |(found, _)| *found == number).map(|(_, field)| field)
+        }
+
+        fn number(&self, number: u64) -> u64 {
+            self.all(number).next().unwrap_or_else(|| panic!("no field {number}")).number()
+        }
+
+        fn double(&self, number: u64) -> f64 {
+            f64::from_bits(self.number(number))
+        }
+
+        fn text(&self, number: u64) -> String {
+            let field = self.all(number).next().unwrap_or_else(|| panic!("no field {number}"));
+            String::from_utf8(field.bytes().to_vec()).expect("text")
+        }
+    }
+
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let mut value = 0;
+        for shift in (0..).step_by(7) {
+            let (byte, rest) = bytes.split_first().expect("a number");
+            *bytes = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        value
+    }
+
+    /// Zigzag, as signed numbers are written.
+    fn signed(number: u64) -> i64 {
+        (number >> 1) as i64 ^ -((number & 1) as i64)
+    }
 }

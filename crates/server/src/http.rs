@@ -1,15 +1,24 @@
 //! The small HTTP answers beside DNS: health, readiness, metrics. The server owns the sockets, so that they
 //! survive a reload; plugins only say what to answer where.
 
+mod clients;
+mod door;
+mod password;
 mod probe;
+mod rate;
+mod san;
 mod serve;
 mod tls;
+mod web;
 
 use std::sync::Arc;
 
+pub use clients::{Authorities, Clients};
+pub use password::check_hash;
 pub use probe::probe;
 pub(crate) use serve::{HttpBound, HttpServer, Site};
-pub use tls::{Clients, Tls, TlsSource};
+pub use tls::Tls;
+pub use web::{Rate, Rules, TlsSource, WebSource};
 
 /// A path on an address, and what answers it.
 #[derive(Clone)]
@@ -31,12 +40,52 @@ pub struct HttpState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
     pub status: u16,
-    pub content_type: &'static str,
-    pub body: String,
+    pub content: Content,
+}
+
+/// What is in an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// The same for everybody.
+    Plain(HttpBody),
+    /// In the form that the request's `Accept` header, empty if there is none, asks for.
+    Negotiated(Negotiate),
+}
+
+/// Makes a body for an `Accept` header.
+#[derive(Clone, Copy, Debug)]
+pub struct Negotiate(pub fn(accept: &str) -> HttpBody);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpBody {
+    pub content_type: String,
+    pub bytes: Vec<u8>,
 }
 
 impl HttpAnswer {
     pub fn text(status: u16, body: impl Into<String>) -> HttpAnswer {
-        HttpAnswer { status, content_type: "text/plain; charset=utf-8", body: body.into() }
+        let bytes = body.into().into_bytes();
+        let content_type = "text/plain; charset=utf-8".to_owned();
+        HttpAnswer { status, content: Content::Plain(HttpBody { content_type, bytes }) }
+    }
+
+    pub fn negotiated(status: u16, body: fn(accept: &str) -> HttpBody) -> HttpAnswer {
+        HttpAnswer { status, content: Content::Negotiated(Negotiate(body)) }
+    }
+
+    /// The body for a client that accepts this.
+    pub fn body(&self, accept: &str) -> HttpBody {
+        match &self.content {
+            Content::Plain(body) => body.clone(),
+            Content::Negotiated(Negotiate(body)) => body(accept),
+        }
     }
 }
+
+impl PartialEq for Negotiate {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Negotiate {}

@@ -4,7 +4,7 @@
 //! query()    which cells (server, zone), start time, size of the query as it came
 //! reply()    one request, its duration, sizes, code and who answered
 //! refused()  the same for queries that no block took, as zone "dropped"
-//! /metrics   the registry as text
+//! /metrics   the registry, as text or protobuf
 //! ```
 //!
 //! The cells of a series are found once and kept, so that counting takes no lock and allocates nothing.
@@ -14,6 +14,7 @@ mod enabled;
 mod families;
 mod known;
 mod legacy;
+mod negotiate;
 mod process;
 mod qtype;
 mod refused;
@@ -39,9 +40,6 @@ pub(crate) use setup::setup;
 use table::Table;
 
 const PATH: &str = "/metrics";
-
-/// What CoreDNS answers to clients that ask for nothing special. Labels of ours never need another escaping.
-const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 struct Prometheus {
     families: Arc<Families>,
@@ -137,7 +135,6 @@ impl Prometheus {
     }
 }
 
-/// The whole registry, whichever address is asked.
 fn answer(_: &HttpState) -> HttpAnswer {
-    HttpAnswer { status: 200, content_type: CONTENT_TYPE, body: metrics::registry().encode() }
+    HttpAnswer::negotiated(200, negotiate::body)
 }

@@ -18,7 +18,8 @@ use server::http::Route;
 use super::enabled::Enabled;
 use super::families::Families;
 use super::refused::Refused;
-use super::{PATH, Prometheus, answer, known, process, web};
+use super::web::WebFile;
+use super::{PATH, Prometheus, answer, known, process};
 use crate::parse::listen_address;
 
 const DEFAULT_ADDRESS: &str = "localhost:9153";
@@ -41,10 +42,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     }
     if let Some(file) = options.tls {
         let refuse = |error| s.c.bare_err(format_args!("Invalid TLS config: {error}"));
-        if web::load(&file).map_err(refuse)?.is_some() {
-            let again = move || web::load(&file)?.ok_or_else(|| "TLS config is not present".to_owned());
-            s.http_tls(addr, Arc::new(again));
-        }
+        let file = WebFile::open(&file).map_err(refuse)?;
+        s.http_tls(addr, Arc::new(file));
     }
 
     let families = Arc::new(Families::register().map_err(|error| s.c.bare_err(error))?);

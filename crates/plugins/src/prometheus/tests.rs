@@ -1,13 +1,13 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use metrics::{Registry, buckets, registry};
 use server::Server;
-use server::http::{Clients, HttpState};
+use server::http::HttpState;
 
-use super::{legacy, web};
+use super::legacy;
+use super::web::tests::{CERTIFICATE, folder_with};
 use crate::harness::{answer, ask, configure, refused, service};
 
 /// `|` stands for a new line. Every test has a port of its own, and so metrics of its own.
@@ -162,7 +162,9 @@ fn shows_what_is_there_before_it_is_used() {
     let config = configure(&corefile(7004, "prometheus")).unwrap();
     let answer = (config.routes()[0].answer)(&HttpState { stopping: false });
     assert_eq!(answer.status, 200);
-    assert_eq!(answer.content_type, "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
+    let body = answer.body("");
+    assert_eq!(body.content_type, "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
+    let text = String::from_utf8(body.bytes).unwrap();
     for name in [
         "coredns_build_info{goversion=\"rust\",revision=\"\",version=",
         "coredns_forward_healthcheck_broken_total ",
@@ -183,7 +185,7 @@ fn shows_what_is_there_before_it_is_used() {
         "process_virtual_memory_bytes ",
         "process_virtual_memory_max_bytes ",
     ] {
-        assert!(answer.body.lines().any(|line| line.starts_with(name)), "{name}");
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name}");
     }
     let age = std::time::UNIX_EPOCH.elapsed().unwrap().as_secs_f64() - value("process_start_time_seconds ");
     assert!((-2.0..3600.0).contains(&age), "{age}");
@@ -263,115 +265,180 @@ fn old_names_of_forward() {
     );
 }
 
-/// A folder with `cert.pem`, `key.pem` and a web configuration.
-fn folder_with(web: &str) -> (tempfile::TempDir, rcgen::CertifiedKey<rcgen::KeyPair>) {
-    let folder = tempfile::tempdir().unwrap();
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-    std::fs::write(folder.path().join("cert.pem"), made.cert.pem()).unwrap();
-    std::fs::write(folder.path().join("key.pem"), made.signing_key.serialize_pem()).unwrap();
-    std::fs::write(folder.path().join("web.yml"), web).unwrap();
-    (folder, made)
-}
-
-const CERTIFICATE: &str = "tls_server_config:\n  cert_file: cert.pem\n  key_file: key.pem\n";
-
-#[test]
-fn web_configurations() {
-    let ca = "  client_ca_file: cert.pem\n";
-    let load = |text: &str| {
-        let (folder, _) = folder_with(text);
-        web::load(&folder.path().join("web.yml"))
-            .map_err(|error| error.replace(&format!("{}/", folder.path().display()), ""))
-    };
-    for off in ["", "# nothing\n", "tls_server_config: {}\n", "http_server_config:\n  http2: false\n"] {
-        assert!(load(off).unwrap().is_none(), "{off}");
-    }
-    let tls = load(CERTIFICATE).unwrap().unwrap();
-    assert_eq!((tls.tls12, tls.tls13, tls.clients), (true, true, Clients::Anyone));
-    let tls = load(&format!("{CERTIFICATE}  min_version: TLS13\n")).unwrap().unwrap();
-    assert_eq!((tls.tls12, tls.tls13), (false, true));
-    let tls = load(&format!("{CERTIFICATE}  max_version: TLS12\n  prefer_server_cipher_suites: true\n"));
-    let tls = tls.unwrap().unwrap();
-    assert_eq!((tls.tls12, tls.tls13), (true, false));
-    let tls = load(&format!("{CERTIFICATE}{ca}  client_auth_type: RequireAndVerifyClientCert\n"));
-    assert!(matches!(tls.unwrap().unwrap().clients, Clients::Verified(_)));
-    let tls = load(&format!("{CERTIFICATE}{ca}  client_auth_type: VerifyClientCertIfGiven\n"));
-    assert!(matches!(tls.unwrap().unwrap().clients, Clients::VerifiedIfGiven(_)));
-    // The certificate and the key may stand in the file itself.
-    let (folder, made) = folder_with("");
-    let indented = |pem: String| pem.lines().map(|line| format!("    {line}\n")).collect::<String>();
-    let (cert, key) = (indented(made.cert.pem()), indented(made.signing_key.serialize_pem()));
-    let text = format!("tls_server_config:\n  cert: |\n{cert}  key: |\n{key}");
-    std::fs::write(folder.path().join("web.yml"), text).unwrap();
-    assert!(web::load(&folder.path().join("web.yml")).unwrap().is_some());
-
-    for (text, error) in [
-        ("tls_server_config:\n  cert_file: cert.pem\n".to_owned(), "missing one of key or key_file"),
-        ("tls_server_config:\n  key_file: key.pem\n".to_owned(), "missing one of cert or cert_file"),
-        (
-            "tls_server_config:\n  cert_file: nope\n  key_file: nope\n".to_owned(),
-            "failed to read cert_file (nope): open nope: no such file or directory",
-        ),
-        (
-            "tls_server_config:\n  cert_file: web.yml\n  key_file: key.pem\n".to_owned(),
-            "failed to load X509KeyPair: no certificate found",
-        ),
-        (format!("{CERTIFICATE}{ca}"), "client CA's have been configured without a Client Auth Policy"),
-        (format!("{CERTIFICATE}  client_auth_type: Nonsense\n"), "invalid ClientAuth: Nonsense"),
-        (
-            format!("{CERTIFICATE}basic_auth_users:\n  me: $2y$10$abc\n"),
-            "web.yml: basic_auth_users is still to come in Rhumb",
-        ),
-    ] {
-        assert_eq!(load(&text).err().as_deref(), Some(error), "{text}");
-    }
-    for wrong in ["nonsense: 1\n", "tls_server_config:\n  nonsense: 1\n", "{", "- a\n"] {
-        assert!(load(wrong).is_err_and(|error| error.starts_with("yaml: ")), "{wrong}");
-    }
-    assert!(web::load(Path::new("/no/such")).is_err());
-}
-
 #[test]
 fn over_tls() {
     let _alone = publishing();
     let (folder, made) = folder_with(CERTIFICATE);
-    let (dns, http) = (testkit::ports::free().unwrap(), testkit::ports::free().unwrap());
-    let web = folder.path().join("web.yml");
-    let body = format!("bind 127.0.0.1|prometheus 127.0.0.1:{http} {{| tls {}|}}", web.display());
-    let server = Server::start(configure(&corefile(dns, &body)).unwrap()).unwrap();
+    let (server, http) = serve(&folder);
 
-    let answer = get_over_tls(http, made.cert.der().clone());
-    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
-    assert!(answer.contains("\ncoredns_build_info{"), "{answer}");
+    let (head, body) = get(over(http, made.cert.der(), &[]), "");
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+    assert!(contains(&body, "\ncoredns_build_info{"), "{head}");
 
     // A certificate that took the place of the first is used at once.
     let (other, made) = folder_with(CERTIFICATE);
     for file in ["cert.pem", "key.pem"] {
         std::fs::copy(other.path().join(file), folder.path().join(file)).unwrap();
     }
-    assert!(get_over_tls(http, made.cert.der().clone()).starts_with("HTTP/1.1 200 OK"));
+    let (head, _) = get(over(http, made.cert.der(), &[b"http/1.1"]), "");
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
 
     let mut plain = TcpStream::connect(("127.0.0.1", http)).unwrap();
     plain.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
     let mut answer = Vec::new();
     let _ = plain.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"HTTP/1.1 200"));
+
+    // A file that lost its certificate is an error, not a wish for less.
+    std::fs::write(folder.path().join("web.yml"), "").unwrap();
+    let mut plain = TcpStream::connect(("127.0.0.1", http)).unwrap();
+    plain.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer);
+    assert_eq!(answer, b"");
     server.stop();
 }
 
-fn get_over_tls(port: u16, trusted: rustls::pki_types::CertificateDer<'static>) -> String {
+#[test]
+fn over_http2() {
+    let _alone = publishing();
+    let (folder, made) = folder_with(CERTIFICATE);
+    let (server, http) = serve(&folder);
+    let mut stream = over(http, made.cert.der(), &[b"h2", b"http/1.1"]);
+    stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
+    assert_eq!(stream.conn.alpn_protocol(), Some(&b"h2"[..]));
+    // No settings, then the only stream: GET, https, a path and an authority (RFC 7541, appendix A).
+    frame(&mut stream, 4, 0, 0, b"");
+    frame(&mut stream, 1, 0x5, 1, b"\x82\x87\x04\x08/metrics\x01\x09localhost");
+    let mut status = None;
+    let mut body = Vec::new();
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).unwrap();
+        let mut payload = vec![0; usize::from(head[1]) << 8 | usize::from(head[2])];
+        stream.read_exact(&mut payload).unwrap();
+        match (head[3], head[8]) {
+            (1, 1) => status = payload.first().copied(),
+            (0, 1) => {
+                body.extend(&payload);
+                // Make room for the rest.
+                let credit = &(payload.len() as u32 + 1).to_be_bytes();
+                [0, 1].into_iter().for_each(|id| frame(&mut stream, 8, 0, id, credit));
+                if head[4] & 1 != 0 {
+                    break;
+                }
+            }
+            _ => {}
+        }
+    }
+    // 0x88 stands for 200.
+    assert_eq!(status, Some(0x88));
+    assert!(contains(&body, "\ncoredns_build_info{"));
+
+    std::fs::write(
+        folder.path().join("web.yml"),
+        format!("{CERTIFICATE}http_server_config:\n  http2: false\n"),
+    )
+    .unwrap();
+    let mut stream = over(http, made.cert.der(), &[b"h2", b"http/1.1"]);
+    stream.write_all(b"").unwrap();
+    stream.conn.complete_io(&mut stream.sock).unwrap();
+    assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+    server.stop();
+}
+
+fn frame(to: &mut impl Write, kind: u8, flags: u8, stream: u8, payload: &[u8]) {
+    let head = [0, (payload.len() >> 8) as u8, payload.len() as u8, kind, flags, 0, 0, 0, stream];
+    to.write_all(&[&head, payload].concat()).unwrap();
+}
+
+/// Passwords, headers and limits need no TLS, and may change at any time.
+#[test]
+fn behind_a_door() {
+    let _alone = publishing();
+    // me:secret
+    let users = "basic_auth_users:\n  me: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n";
+    let headers = "http_server_config:\n  headers:\n    X-Frame-Options: deny\n";
+    let (folder, _) = folder_with(&format!("{users}{headers}"));
+    let (server, http) = serve(&folder);
+    let ask = |headers: &str| get(TcpStream::connect(("127.0.0.1", http)).unwrap(), headers);
+    let me = "Authorization: Basic bWU6c2VjcmV0\r\n";
+
+    let (head, body) = ask("");
+    assert!(head.starts_with("HTTP/1.1 401 Unauthorized\r\n"), "{head}");
+    assert!(head.contains("\r\nwww-authenticate: Basic"), "{head}");
+    assert!(head.contains("\r\nx-frame-options: deny"), "{head}");
+    assert_eq!(body, b"Unauthorized\n");
+    assert!(ask("Authorization: Basic bWU6d3Jvbmc=\r\n").0.starts_with("HTTP/1.1 401 "));
+    let (head, body) = ask(me);
+    assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
+    assert!(head.contains("\r\nx-frame-options: deny"), "{head}");
+    assert!(contains(&body, "\ncoredns_build_info{"));
+
+    let write = |text: &str| std::fs::write(folder.path().join("web.yml"), text).unwrap();
+    write("rate_limit:\n  interval: 1h\n  burst: 1\n");
+    assert!(ask("").0.starts_with("HTTP/1.1 200 "));
+    assert!(ask("").0.starts_with("HTTP/1.1 429 Too Many Requests\r\n"));
+    write("nonsense");
+    assert!(ask(me).0.starts_with("HTTP/1.1 500 "));
+    write("");
+    assert!(ask("").0.starts_with("HTTP/1.1 200 "));
+    server.stop();
+}
+
+#[test]
+fn as_protobuf() {
+    let _alone = publishing();
+    let (folder, _) = folder_with("");
+    let (server, http) = serve(&folder);
+    let ask = |headers: &str| get(TcpStream::connect(("127.0.0.1", http)).unwrap(), headers);
+    let kind = "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited";
+    let (head, body) = ask(&format!("Accept: {kind};q=0.9, */*;q=0.1\r\n"));
+    assert!(head.contains(&format!("\r\ncontent-type: {kind}; escaping=underscores\r\n")), "{head}");
+    // The length of the first family, its name's field and length, and the name.
+    let (first, rest) = body.split_at(2);
+    let (length, name) = (usize::from(first[0] & 0x7f) | usize::from(first[1]) << 7, "coredns_build_info");
+    assert!(rest.len() > length, "{length}");
+    assert!(rest.starts_with(&[&[0x0a, name.len() as u8], name.as_bytes()].concat()), "{rest:?}");
+    assert!(contains(&body, "coredns_health_request_duration_seconds"));
+    server.stop();
+}
+
+/// A server with the web configuration of a folder, and where its metrics are.
+fn serve(folder: &tempfile::TempDir) -> (Server, u16) {
+    let (dns, http) = (testkit::ports::free().unwrap(), testkit::ports::free().unwrap());
+    let web = folder.path().join("web.yml");
+    let body = format!("bind 127.0.0.1|prometheus 127.0.0.1:{http} {{| tls {}|}}", web.display());
+    (Server::start(configure(&corefile(dns, &body)).unwrap()).unwrap(), http)
+}
+
+type Secure = rustls::StreamOwned<rustls::ClientConnection, TcpStream>;
+
+fn over(port: u16, trusted: &rustls::pki_types::CertificateDer<'static>, protocols: &[&[u8]]) -> Secure {
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(trusted).unwrap();
+    roots.add(trusted.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = rustls::ClientConfig::builder_with_provider(provider)
+    let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_root_certificates(roots)
         .with_no_client_auth();
+    config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     let client = rustls::ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
-    let mut stream = rustls::StreamOwned::new(client, TcpStream::connect(("127.0.0.1", port)).unwrap());
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap_or_else(|error| panic!("{error}"));
-    answer
+    rustls::StreamOwned::new(client, TcpStream::connect(("127.0.0.1", port)).unwrap())
+}
+
+/// Head and body of the answer.
+fn get(mut stream: impl Read + Write, headers: &str) -> (String, Vec<u8>) {
+    let request = format!("GET /metrics HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap_or_else(|error| panic!("{error}"));
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+    let body = answer.split_off(end + 4);
+    (String::from_utf8(answer).unwrap(), body)
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }

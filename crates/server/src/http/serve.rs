@@ -10,20 +10,22 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::server::conn::http1;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::server::TlsStream;
 
+use super::door::{Door, Verdict};
 use super::{HttpAnswer, HttpState, Route, TlsSource};
 use crate::{log, runtime};
 
-/// Headers must be here by then.
+/// Headers must be here by then, and the next request on a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The process was told to stop; the same for all listeners.
@@ -32,8 +34,27 @@ pub(crate) type Stopping = Arc<AtomicBool>;
 /// What is served on one address.
 pub(crate) struct Site {
     pub routes: Vec<Route>,
-    /// Over TLS, if this is given.
+    /// Behind a door, if this is given.
     pub tls: Option<TlsSource>,
+}
+
+/// A site, and what its door remembers.
+struct Open {
+    site: Site,
+    door: Door,
+}
+
+impl Open {
+    fn new(site: Site) -> Open {
+        Open { site, door: Door::default() }
+    }
+}
+
+/// What the requests of a connection need.
+#[derive(Clone)]
+struct Host {
+    open: Arc<ArcSwap<Open>>,
+    stopping: Stopping,
 }
 
 /// A listener whose socket is bound but which does not answer yet.
@@ -62,11 +83,12 @@ impl HttpBound {
     }
 
     pub fn serve(self, site: Site, stopping: &Stopping) -> io::Result<HttpServer> {
-        let site = Arc::new(ArcSwap::from_pointee(site));
+        let open = Arc::new(ArcSwap::from_pointee(Open::new(site)));
         let _entered = runtime::handle().enter();
         let listener = TcpListener::from_std(self.listener)?;
-        let task = tokio::spawn(accept(listener, site.clone(), stopping.clone()));
-        Ok(HttpServer { site, task })
+        let host = Host { open: Arc::clone(&open), stopping: Arc::clone(stopping) };
+        let task = tokio::spawn(accept(listener, host));
+        Ok(HttpServer { open, task })
     }
 }
 
@@ -84,13 +106,13 @@ fn port_of(addr: &str) -> io::Result<u16> {
 
 /// A listener at work; closed when dropped.
 pub(crate) struct HttpServer {
-    site: Arc<ArcSwap<Site>>,
+    open: Arc<ArcSwap<Open>>,
     task: JoinHandle<()>,
 }
 
 impl HttpServer {
     pub fn replace(&self, site: Site) {
-        self.site.store(Arc::new(site));
+        self.open.store(Arc::new(Open::new(site)));
     }
 }
 
@@ -100,38 +122,52 @@ impl Drop for HttpServer {
     }
 }
 
-async fn accept(listener: TcpListener, site: Arc<ArcSwap<Site>>, stopping: Stopping) {
+async fn accept(listener: TcpListener, host: Host) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let (site, stopping) = (site.clone(), stopping.clone());
+        let host = host.clone();
         tokio::spawn(async move {
-            let tls = site.load().tls.clone();
-            match tls {
-                None => converse(stream, site, stopping).await,
-                Some(tls) => match shake_hands(stream, tls).await {
-                    Ok(stream) => converse(stream, site, stopping).await,
-                    Err(error) => log::debug(None, format_args!("HTTPS: {error}")),
-                },
+            if let Err(error) = welcome(stream, host).await {
+                log::debug(None, format_args!("HTTPS: {error}"));
             }
         });
     }
 }
 
-async fn shake_hands(stream: TcpStream, tls: TlsSource) -> io::Result<TlsStream<TcpStream>> {
-    // Certificates are read from files.
-    let config = tokio::task::spawn_blocking(move || tls().and_then(|tls| tls.config()));
-    let config = config.await.map_err(io::Error::other)?.map_err(io::Error::other)?;
-    tokio::time::timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await?
+/// A new connection, in the clear or over TLS.
+async fn welcome(stream: TcpStream, host: Host) -> io::Result<()> {
+    let source = host.open.load().site.tls.clone();
+    let config = match source {
+        None => None,
+        // Certificates are read from files.
+        Some(source) => {
+            tokio::task::spawn_blocking(move || source.tls()?.map(|tls| tls.config()).transpose())
+                .await
+                .map_err(io::Error::other)?
+                .map_err(io::Error::other)?
+        }
+    };
+    let Some(config) = config else {
+        converse(stream, host).await;
+        return Ok(());
+    };
+    let stream = tokio::time::timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await??;
+    if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
+        converse_http2(stream, host).await;
+    } else {
+        converse(stream, host).await;
+    }
+    Ok(())
 }
 
 /// Answers the requests of one connection.
-async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<ArcSwap<Site>>, stopping: Stopping) {
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, host: Host) {
     let service = service_fn(move |request| {
-        let answer = answer(&request, &site.load().routes, &stopping);
-        async move { Ok::<_, Infallible>(answer) }
+        let host = host.clone();
+        async move { Ok::<_, Infallible>(answer(&request, &host).await) }
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -140,16 +176,72 @@ async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, site: Arc<ArcSwap
     let _ = serving.await;
 }
 
-fn answer(request: &Request<Incoming>, routes: &[Route], stopping: &AtomicBool) -> Response<Full<Bytes>> {
-    let state = HttpState { stopping: stopping.load(Ordering::Acquire) };
-    let answer = match routes.iter().find(|route| route.path == request.uri().path()) {
-        Some(route) => (route.answer)(&state),
-        None => HttpAnswer::text(404, "404 page not found\n"),
+/// The same in HTTP/2, which has no time limit of its own for connections that are idle.
+async fn converse_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, host: Host) {
+    let asked = Arc::new(Notify::new());
+    let service = service_fn({
+        let asked = Arc::clone(&asked);
+        move |request| {
+            let (host, asked) = (host.clone(), Arc::clone(&asked));
+            async move {
+                let answer = answer(&request, &host).await;
+                asked.notify_one();
+                Ok::<_, Infallible>(answer)
+            }
+        }
+    });
+    let serving = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .serve_connection(TokioIo::new(stream), service);
+    let mut serving = std::pin::pin!(serving);
+    loop {
+        tokio::select! {
+            _ = &mut serving => return,
+            () = asked.notified() => {}
+            () = tokio::time::sleep(PATIENCE) => break,
+        }
+    }
+    serving.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(PATIENCE, serving).await;
+}
+
+async fn answer(request: &Request<Incoming>, host: &Host) -> Response<Full<Bytes>> {
+    let open = host.open.load_full();
+    let Verdict { refused, headers } = match &open.site.tls {
+        Some(web) => {
+            let authorization = request.headers().get(AUTHORIZATION).map(HeaderValue::as_bytes);
+            open.door.admit(web, authorization).await
+        }
+        None => Verdict::default(),
     };
-    let mut response = Response::new(Full::new(Bytes::from(answer.body)));
+    let answer = match refused {
+        Some(status) => refusal(status),
+        None => from_route(request, &open.site.routes, &host.stopping),
+    };
+    let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
+    let body = answer.body(accept.unwrap_or_default());
+    let mut response = Response::new(Full::new(Bytes::from(body.bytes)));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    if let Ok(value) = answer.content_type.parse() {
-        response.headers_mut().insert(hyper::header::CONTENT_TYPE, value);
+    if let Ok(value) = HeaderValue::try_from(body.content_type) {
+        response.headers_mut().insert(CONTENT_TYPE, value);
+    }
+    for (name, value) in headers {
+        if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            response.headers_mut().insert(name, value);
+        }
     }
     response
+}
+
+fn refusal(status: u16) -> HttpAnswer {
+    let reason = StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    HttpAnswer::text(status, format!("{}\n", reason.unwrap_or_default()))
+}
+
+fn from_route(request: &Request<Incoming>, routes: &[Route], stopping: &AtomicBool) -> HttpAnswer {
+    let state = HttpState { stopping: stopping.load(Ordering::Acquire) };
+    match routes.iter().find(|route| route.path == request.uri().path()) {
+        Some(route) => (route.answer)(&state),
+        None => HttpAnswer::text(404, "404 page not found\n"),
+    }
 }

@@ -1,18 +1,14 @@
-//! HTTPS for the small answers: who we are, and whom we let in.
+//! HTTPS for the small answers: who we are, what we speak, and whom we let in.
 
 use std::sync::Arc;
 
-use rustls::ServerConfig;
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
-use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
-use rustls::{RootCertStore, SupportedProtocolVersion};
+use rustls::{ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
-/// Gives what a listener needs for TLS. Asked for every connection, so that certificates may change.
-pub type TlsSource = Arc<dyn Fn() -> Result<Tls, String> + Send + Sync>;
+use super::Clients;
 
 /// A server's side of TLS, in PEM.
 #[derive(Clone, Debug)]
@@ -24,16 +20,12 @@ pub struct Tls {
     pub tls12: bool,
     /// TLS 1.3 is spoken.
     pub tls13: bool,
-}
-
-/// Whose requests are answered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Clients {
-    Anyone,
-    /// Certificates are not asked for, but must be signed by one of these if shown.
-    VerifiedIfGiven(Vec<u8>),
-    /// Only with a certificate signed by one of these.
-    Verified(Vec<u8>),
+    /// The cipher suites of TLS 1.2, by their names at IANA, if not all.
+    pub cipher_suites: Option<Vec<String>>,
+    /// The groups of the key exchange, as TLS calls them (`secp256r1`, `X25519`), if not all.
+    pub groups: Option<Vec<String>>,
+    /// HTTP/2 is offered.
+    pub http2: bool,
 }
 
 impl Tls {
@@ -42,41 +34,61 @@ impl Tls {
         let pair = |error: &dyn std::fmt::Display| format!("failed to load X509KeyPair: {error}");
         let chain = certificates(&self.certificates).map_err(|error| pair(&error))?;
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|error| pair(&error))?;
-        let versions: Vec<&'static SupportedProtocolVersion> =
-            [(self.tls12, &TLS12), (self.tls13, &TLS13)].into_iter().filter(|v| v.0).map(|v| v.1).collect();
-        let provider = Arc::new(aws_lc_rs::default_provider());
+        let provider = Arc::new(self.provider()?);
+        let spoken = [(self.tls12, &TLS12), (self.tls13, &TLS13)].into_iter().filter(|(spoken, _)| *spoken);
+        let versions: Vec<&'static SupportedProtocolVersion> = spoken.map(|(_, version)| version).collect();
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&versions)
             .map_err(|error| error.to_string())?;
-        let builder = match self.verifier(provider)? {
+        let builder = match self.clients.verifier(&provider)? {
             Some(verifier) => builder.with_client_cert_verifier(verifier),
             None => builder.with_no_client_auth(),
         };
         let mut config = builder.with_single_cert(chain, key).map_err(|error| pair(&error))?;
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let protocols: &[&[u8]] = if self.http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
+        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
         Ok(Arc::new(config))
     }
 
-    fn verifier(
-        &self,
-        provider: Arc<rustls::crypto::CryptoProvider>,
-    ) -> Result<Option<Arc<dyn ClientCertVerifier>>, String> {
-        let (pem, optional) = match &self.clients {
-            Clients::Anyone => return Ok(None),
-            Clients::VerifiedIfGiven(pem) => (pem, true),
-            Clients::Verified(pem) => (pem, false),
-        };
-        let mut roots = RootCertStore::empty();
-        for certificate in certificates(pem)? {
-            roots.add(certificate).map_err(|error| error.to_string())?;
+    /// What is not in rustls is left out, which only makes the choice smaller; but something must be left of it.
+    fn provider(&self) -> Result<CryptoProvider, String> {
+        let mut provider = aws_lc_rs::default_provider();
+        if let Some(names) = &self.cipher_suites {
+            provider.cipher_suites.retain(|suite| match suite {
+                // Those of TLS 1.3 cannot be chosen, here as in Go.
+                SupportedCipherSuite::Tls13(_) => true,
+                SupportedCipherSuite::Tls12(suite) => {
+                    suite.common.suite.as_str().is_some_and(|name| names.iter().any(|known| known == name))
+                }
+            });
+            let has_tls12 =
+                provider.cipher_suites.iter().any(|suite| matches!(suite, SupportedCipherSuite::Tls12(_)));
+            // Whoever names only suites of TLS 1.3 wants no other version.
+            let only_tls13 = self.tls13 && names.iter().all(|name| !name.contains("_WITH_"));
+            if self.tls12 && !has_tls12 && !only_tls13 {
+                return Err(format!(
+                    "cipher_suites: for TLS 1.2 rustls has none of {}, and nothing with CBC; \
+                     name a suite with GCM or CHACHA20_POLY1305",
+                    names.join(", ")
+                ));
+            }
         }
-        let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-        let builder = if optional { builder.allow_unauthenticated() } else { builder };
-        builder.build().map(Some).map_err(|error| error.to_string())
+        if let Some(names) = &self.groups {
+            let wanted =
+                |name: Option<&str>| name.is_some_and(|name| names.iter().any(|known| known == name));
+            provider.kx_groups.retain(|group| wanted(group.name().as_str()));
+            if provider.kx_groups.is_empty() {
+                return Err(format!(
+                    "curve_preferences: rustls has no {}; name CurveP256, CurveP384 or X25519 too",
+                    names.join(", ")
+                ));
+            }
+        }
+        Ok(provider)
     }
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let found: Vec<_> =
         CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     if found.is_empty() { Err("no certificate found".to_owned()) } else { Ok(found) }

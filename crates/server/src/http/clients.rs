@@ -1,0 +1,141 @@
+//! Whose TLS connections are taken.
+
+use std::sync::Arc;
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{
+    CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
+};
+use rustls::pki_types::{CertificateDer, UnixTime};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme};
+
+use super::san;
+use super::tls::certificates;
+
+/// What clients must show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Clients {
+    /// They are asked for a certificate.
+    pub asked: bool,
+    /// Without one they go.
+    pub required: bool,
+    /// A certificate must be signed by one of these.
+    pub signed_by: Option<Authorities>,
+    /// A certificate must have one of these alternative names; with this one is always required.
+    pub names: Option<Vec<String>>,
+}
+
+/// Who may sign certificates of clients.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Authorities {
+    /// Whom the machine trusts.
+    System,
+    Pem(Vec<u8>),
+}
+
+impl Clients {
+    pub(super) fn verifier(
+        &self,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Option<Arc<dyn ClientCertVerifier>>, String> {
+        if !self.asked {
+            return Ok(None);
+        }
+        let signed = match &self.signed_by {
+            None => None,
+            Some(authorities) => {
+                let roots = authorities.roots().map_err(|error| format!("client_ca_file: {error}"))?;
+                let builder =
+                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+                Some(builder.build().map_err(|error| format!("client_ca_file: {error}"))?)
+            }
+        };
+        Ok(Some(Arc::new(Verifier {
+            signed,
+            required: self.required || self.names.is_some(),
+            names: self.names.clone(),
+            algorithms: provider.signature_verification_algorithms,
+        })))
+    }
+}
+
+impl Authorities {
+    fn roots(&self) -> Result<RootCertStore, String> {
+        let mut roots = RootCertStore::empty();
+        match self {
+            Authorities::System => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+                if roots.is_empty() {
+                    return Err("missing, and this machine trusts nobody; name one".to_owned());
+                }
+            }
+            Authorities::Pem(pem) => {
+                for certificate in certificates(pem)? {
+                    roots.add(certificate).map_err(|error| error.to_string())?;
+                }
+            }
+        }
+        Ok(roots)
+    }
+}
+
+/// Go's ways of looking at a client, some of which rustls has not: certificates nobody signed, and lists of names.
+#[derive(Debug)]
+struct Verifier {
+    signed: Option<Arc<dyn ClientCertVerifier>>,
+    required: bool,
+    names: Option<Vec<String>>,
+    algorithms: WebPkiSupportedAlgorithms,
+}
+
+impl ClientCertVerifier for Verifier {
+    fn client_auth_mandatory(&self) -> bool {
+        self.required
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.signed.as_ref().map_or(&[], |signed| signed.root_hint_subjects())
+    }
+
+    fn verify_client_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        if let Some(signed) = &self.signed {
+            signed.verify_client_cert(certificate, intermediates, now)?;
+        }
+        match &self.names {
+            Some(allowed) if !san::names(certificate).iter().any(|name| allowed.contains(name)) => {
+                Err(CertificateError::ApplicationVerificationFailure.into())
+            }
+            _ => Ok(ClientCertVerified::assertion()),
+        }
+    }
+
+    // That the client has the key is proved in any case.
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.algorithms.supported_schemes()
+    }
+}
