@@ -3,9 +3,9 @@
 use server::{Availability, PluginSpec, SetupFn};
 
 use crate::{
-    any, bind, bufsize, cache, cancel, chaos, debug, erratic, errors, forward, header, health, hosts,
-    loadbalance, local, log, r#loop, metadata, minimal, nsid, prometheus, ready, reload, root, timeouts,
-    whoami,
+    any, bind, bufsize, cache, cancel, chaos, debug, erratic, errors, federation, forward, header, health,
+    hosts, kubernetes, loadbalance, local, log, r#loop, metadata, minimal, nsid, prometheus, ready, reload,
+    root, timeouts, whoami,
 };
 
 /// All directives, outermost first.
@@ -70,7 +70,8 @@ pub static PLUGINS: &[PluginSpec] = &[
         never("run a secondary for the zone with `secondary`, or publish its records through etcd"),
     ),
     plugin("k8s_external", "answers for external addresses of services", TO_COME),
-    plugin("kubernetes", "answers for the services and pods of a cluster", TO_COME),
+    plugin("federation", "answers for services of federated clusters", here(federation::setup)),
+    plugin("kubernetes", "answers for the services and pods of a cluster", here(kubernetes::setup)),
     plugin("file", "serves a zone from a file", TO_COME),
     plugin("auto", "serves zones from a folder of files", TO_COME),
     plugin("secondary", "serves zones transferred from elsewhere", TO_COME),

@@ -49,6 +49,79 @@ const CACHED: &str = ".:53 {
 }
 ";
 
+const CLUSTER: &str = ".:53 {
+    errors
+    loadbalance
+    kubernetes cluster.local in-addr.arpa {
+        manifests FOLDER
+        pods verified
+    }
+    whoami
+}
+";
+
+/// A Service with addresses of its own, and one with endpoints.
+const MANIFESTS: &str = "
+apiVersion: v1
+kind: Service
+metadata: { name: web, namespace: shop }
+spec:
+  clusterIP: 10.96.0.7
+  clusterIPs: [10.96.0.7, 'fd00:96::7']
+  ports: [{ name: http, port: 80 }, { name: https, port: 443 }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: db, namespace: shop }
+spec: { clusterIP: None, ports: [{ name: sql, port: 5432 }] }
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: { name: db-1, namespace: shop, labels: { kubernetes.io/service-name: db } }
+addressType: IPv4
+ports: [{ name: sql, port: 5432, protocol: TCP }]
+endpoints:
+  - { addresses: [10.244.1.1], hostname: db-0 }
+  - { addresses: [10.244.1.2], hostname: db-1 }
+  - { addresses: [10.244.1.3] }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: db-0, namespace: shop }
+status: { phase: Running, podIPs: [{ ip: 10.244.1.1 }] }
+";
+
+#[test]
+fn clusters_allocate_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("shop.yaml"), MANIFESTS).expect("it can be written");
+    let corefile = CLUSTER.replace("FOLDER", &folder.path().display().to_string());
+    let questions = [
+        ("web.shop.svc.cluster.local.", Rtype::A),
+        ("Web.Shop.svc.Cluster.Local.", Rtype::AAAA),
+        ("db.shop.svc.cluster.local.", Rtype::A),
+        ("db.shop.svc.cluster.local.", Rtype::AAAA),
+        ("db-1.db.shop.svc.cluster.local.", Rtype::A),
+        ("10-244-1-3.db.shop.svc.cluster.local.", Rtype::A),
+        ("_http._tcp.web.shop.svc.cluster.local.", Rtype::SRV),
+        ("_sql._tcp.db.shop.svc.cluster.local.", Rtype::SRV),
+        // What search paths make of other names.
+        ("web.shop.svc.cluster.local.shop.svc.cluster.local.", Rtype::A),
+        ("www.example.com.svc.cluster.local.", Rtype::A),
+        ("www.example.com.cluster.local.", Rtype::A),
+        ("nosuch.shop.svc.cluster.local.", Rtype::A),
+        ("web.nosuch.svc.cluster.local.", Rtype::AAAA),
+        ("web.shop.svc.cluster.local.", Rtype::HTTPS),
+        ("cluster.local.", Rtype::SOA),
+        ("dns-version.cluster.local.", Rtype::TXT),
+        ("10-244-1-1.shop.pod.cluster.local.", Rtype::A),
+        ("7.0.96.10.in-addr.arpa.", Rtype::PTR),
+        ("1.1.244.10.in-addr.arpa.", Rtype::PTR),
+        ("9.9.9.9.in-addr.arpa.", Rtype::PTR),
+    ];
+    allocate_nothing(&corefile, &questions);
+}
+
 #[test]
 fn answers_allocate_nothing() {
     let questions = [
@@ -84,6 +157,7 @@ fn allocate_nothing(corefile: &str, questions: &[(&str, Rtype)]) {
     let input = Input { name: "Corefile".into(), contents: corefile.into(), dns_port: "53".into() };
     let config = config::build(&input, plugins::PLUGINS, &corefile::Disk)
         .unwrap_or_else(|errors| panic!("{}", errors[0]));
+    config.prepare().expect("nothing here can be refused");
     let (_, service) = config.services().next().expect("one service");
     let client = Client {
         remote: SocketAddr::from(([127, 0, 0, 1], 40000)),

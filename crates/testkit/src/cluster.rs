@@ -2,9 +2,21 @@
 //!
 //! No controller-manager, scheduler or kubelet runs: EndpointSlices, Pod and Service status and the like
 //! are written by the test itself. Several clusters can share one etcd, each under a prefix of its own.
+//!
+//! [`generate`] makes up all that a cluster may hold, [`load`] puts it there, [`stored`] reads it back and
+//! [`names`] turns it into names to ask for; [`changes`] keeps it moving.
 
 mod api;
+pub mod changes;
+mod credentials;
 mod etcd;
+pub mod generate;
+pub mod load;
+pub mod manifests;
+pub mod marks;
+pub mod names;
+pub mod objects;
+pub mod stored;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,19 +25,39 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::peers::Peer;
 use crate::ports;
 use crate::process::Process;
+use credentials::TOKEN;
 
 pub use api::{Api, Method, Response};
 pub use etcd::Etcd;
+pub use stored::Stored;
 
 /// Five seconds are usual; builds on the same machine make it more.
 const START: Duration = Duration::from_secs(120);
 
-/// Whoever presents it may do everything.
-const TOKEN: &str = "rhumb-test-admin";
+/// Services may have addresses of both families.
+const SERVICE_RANGES: &str = "10.96.0.0/16,fd00:10:96::/112";
+
+/// Logs who asked for what, without bodies, once per request and once per watch that begins.
+const AUDIT_POLICY: &str = "\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- level: Metadata
+";
+
+/// How an API server is started beyond the usual.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Whether it writes [`Cluster::audit_log`].
+    pub audit: bool,
+    /// Further arguments.
+    pub arguments: Vec<String>,
+}
 
 /// A running API server with its own data in an etcd.
 pub struct Cluster {
@@ -35,24 +67,37 @@ pub struct Cluster {
     etcd: Arc<Etcd>,
     folder: TempDir,
     port: u16,
+    settings: Settings,
     api: Api,
 }
 
 impl Cluster {
     /// A cluster with an etcd of its own.
     pub fn alone() -> Result<Self> {
-        Self::start(&Arc::new(Etcd::start()?), "alone")
+        Self::alone_with(Settings::default())
+    }
+
+    /// The same with settings of its own.
+    pub fn alone_with(settings: Settings) -> Result<Self> {
+        Self::start_with(&Arc::new(Etcd::start()?), "alone", settings)
     }
 
     /// A cluster on an etcd that others may use too; `name` must be its own among them.
     pub fn start(etcd: &Arc<Etcd>, name: &str) -> Result<Self> {
+        Self::start_with(etcd, name, Settings::default())
+    }
+
+    /// The same with settings of its own.
+    pub fn start_with(etcd: &Arc<Etcd>, name: &str, settings: Settings) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        write_credentials(folder.path())?;
+        credentials::write(folder.path())?;
+        std::fs::write(folder.path().join("audit-policy.yaml"), AUDIT_POLICY)?;
         let port = ports::free()?;
-        let process = start_api_server(name, folder.path(), port, etcd)?;
+        let process = start_api_server(name, folder.path(), port, etcd, &settings)?;
         let api = wait_until_ready(&process, folder.path(), port)?;
-        std::fs::write(folder.path().join("kubeconfig"), kubeconfig(name, folder.path(), port))?;
-        Ok(Self { name: name.to_owned(), process: Some(process), etcd: Arc::clone(etcd), folder, port, api })
+        std::fs::write(folder.path().join("kubeconfig"), kubeconfig(name, folder.path(), port, TOKEN))?;
+        let (name, process, etcd) = (name.to_owned(), Some(process), Arc::clone(etcd));
+        Ok(Self { name, process, etcd, folder, port, settings, api })
     }
 
     pub fn name(&self) -> &str {
@@ -69,6 +114,16 @@ impl Cluster {
         self.folder.path().join("kubeconfig")
     }
 
+    /// The text of such a file for whoever holds `token`.
+    pub fn kubeconfig_with(&self, token: &str) -> String {
+        kubeconfig(&self.name, self.folder.path(), self.port, token)
+    }
+
+    /// One JSON object per line, if [`Settings::audit`] is set.
+    pub fn audit_log(&self) -> PathBuf {
+        self.folder.path().join("audit.log")
+    }
+
     /// The bearer token of an admin.
     pub fn token(&self) -> &str {
         TOKEN
@@ -77,6 +132,12 @@ impl Cluster {
     /// The certificate that the API server can be checked with.
     pub fn ca_file(&self) -> PathBuf {
         certificate(self.folder.path())
+    }
+
+    /// Certificate and key of a client with an admin's rights.
+    pub fn client_certificate(&self) -> (PathBuf, PathBuf) {
+        let file = |name| self.folder.path().join(name);
+        (file(credentials::CLIENT_CERTIFICATE), file(credentials::CLIENT_KEY))
     }
 
     /// Its REST API, as admin.
@@ -105,7 +166,8 @@ impl Cluster {
     /// Brings it back where it was, with the data it had.
     pub fn start_again(&mut self) -> Result<()> {
         self.stop()?;
-        let process = start_api_server(&self.name, self.folder.path(), self.port, &self.etcd)?;
+        let process =
+            start_api_server(&self.name, self.folder.path(), self.port, &self.etcd, &self.settings)?;
         self.api = wait_until_ready(&process, self.folder.path(), self.port)?;
         self.process = Some(process);
         Ok(())
@@ -127,15 +189,13 @@ fn certificate(folder: &Path) -> PathBuf {
     folder.join("certs/apiserver.crt")
 }
 
-fn write_credentials(folder: &Path) -> Result<()> {
-    let key = rcgen::KeyPair::generate().context("making a key for service accounts")?;
-    std::fs::write(folder.join("service-account.key"), key.serialize_pem())?;
-    std::fs::write(folder.join("service-account.pub"), key.public_key_pem())?;
-    std::fs::write(folder.join("tokens.csv"), format!("{TOKEN},admin,admin,system:masters\n"))?;
-    Ok(())
-}
-
-fn start_api_server(name: &str, folder: &Path, port: u16, etcd: &Etcd) -> Result<Process> {
+fn start_api_server(
+    name: &str,
+    folder: &Path,
+    port: u16,
+    etcd: &Etcd,
+    settings: &Settings,
+) -> Result<Process> {
     let file = |name: &str| folder.join(name).display().to_string();
     let mut command = Command::new(Peer::KubeApiserver.locate()?);
     command.args([
@@ -146,14 +206,20 @@ fn start_api_server(name: &str, folder: &Path, port: u16, etcd: &Etcd) -> Result
         "--advertise-address=127.0.0.1".into(),
         format!("--cert-dir={}", file("certs")),
         "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
-        format!("--service-account-key-file={}", file("service-account.pub")),
-        format!("--service-account-signing-key-file={}", file("service-account.key")),
-        "--service-cluster-ip-range=10.96.0.0/16".into(),
-        format!("--token-auth-file={}", file("tokens.csv")),
+        format!("--service-account-key-file={}", file(credentials::SERVICE_ACCOUNT_PUBLIC)),
+        format!("--service-account-signing-key-file={}", file(credentials::SERVICE_ACCOUNT_KEY)),
+        format!("--service-cluster-ip-range={SERVICE_RANGES}"),
+        format!("--token-auth-file={}", file(credentials::TOKENS)),
+        format!("--client-ca-file={}", file(credentials::CLIENT_CA)),
         "--authorization-mode=RBAC".into(),
         // Pods would need a service account, which the controller-manager makes.
         "--disable-admission-plugins=ServiceAccount".into(),
     ]);
+    if settings.audit {
+        command.arg(format!("--audit-policy-file={}", file("audit-policy.yaml")));
+        command.arg(format!("--audit-log-path={}", file("audit.log")));
+    }
+    command.args(&settings.arguments);
     Process::start(format!("kube-apiserver {name}"), command)
 }
 
@@ -181,7 +247,7 @@ fn wait_until_ready(process: &Process, folder: &Path, port: u16) -> Result<Api> 
     }
 }
 
-fn kubeconfig(name: &str, folder: &Path, port: u16) -> String {
+fn kubeconfig(name: &str, folder: &Path, port: u16, token: &str) -> String {
     let (url, ca) = (url(port), certificate(folder).display().to_string());
     format!(
         "apiVersion: v1
@@ -196,11 +262,11 @@ contexts:
 - name: {name}
   context:
     cluster: {name}
-    user: admin
+    user: somebody
 users:
-- name: admin
+- name: somebody
   user:
-    token: {TOKEN}
+    token: {token}
 "
     )
 }

@@ -53,6 +53,8 @@ pub struct Report {
     pub asked: usize,
     /// Questions that both left unanswered.
     pub silent: usize,
+    /// What those were.
+    pub unanswered: Vec<String>,
     /// Questions whose TTLs differed once and no longer when asked again.
     pub moments: usize,
     /// Questions by the response code of the first server.
@@ -176,6 +178,7 @@ impl Comparison {
             seed: 0,
             asked: queries.len(),
             silent: 0,
+            unanswered: Vec::new(),
             moments: 0,
             rcodes: BTreeMap::new(),
             accepted: BTreeMap::new(),
@@ -184,6 +187,7 @@ impl Comparison {
         for (i, outcomes) in results {
             if outcomes.iter().all(|o| o.reply().is_none()) {
                 report.silent += 1;
+                report.unanswered.push(queries[i].description.clone());
             }
             if let Some(reply) = outcomes[0].reply() {
                 let rcode = mnemonic::of_rcode(Message::decode(reply).rcode());

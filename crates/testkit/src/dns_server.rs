@@ -1,6 +1,7 @@
 //! A DNS server under test, CoreDNS or Rhumb: both are started by the same words and asked the same way.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -97,6 +98,22 @@ impl DnsServer {
         self.folder.path()
     }
 
+    /// Waits until its `ready` plugin, which must listen on `port`, says so.
+    pub fn wait_until_ready(&self, port: u16) -> Result<()> {
+        let deadline = Instant::now() + START;
+        loop {
+            let why_not = match get(port, "/ready") {
+                Ok(answer) if answer.split(' ').nth(1) == Some("200") => return Ok(()),
+                Ok(answer) => answer,
+                Err(e) => e.to_string(),
+            };
+            if self.process.exit_status().is_some() || Instant::now() >= deadline {
+                return Err(self.failed(&format!("does not get ready ({why_not})")));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     fn wait_until_it_answers(&self) -> Result<()> {
         // A header without a question: refused before any plugin sees it, so it leaves no trace in logs,
         // metrics and caches, and is answered whatever the Corefile says.
@@ -125,4 +142,14 @@ impl DnsServer {
     fn failed(&self, how: &str) -> Error {
         Error::new(format!("{} {how}; its output:\n{}", self.kind.name(), self.output()))
     }
+}
+
+/// One HTTP request to a port of 127.0.0.1; head and body of what was answered.
+pub fn get(port: u16, path: &str) -> Result<String> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).context(format!("port {port}"))?;
+    stream.set_read_timeout(Some(START))?;
+    stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes())?;
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer)?;
+    Ok(String::from_utf8_lossy(&answer).into_owned())
 }

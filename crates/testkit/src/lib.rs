@@ -5,11 +5,12 @@
 //! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile; [`cluster`] starts a Kubernetes API.
 //! - [`query`] makes questions from a seed, [`client`] asks them, [`compare`] tells two servers apart
 //!   by their answers and [`logs`] by their query logs.
-//! - [`alloc`] counts allocations, [`dnsperf`] measures throughput.
+//! - [`alloc`] counts allocations, [`dnsperf`] measures throughput, [`certificate`] makes TLS possible.
 //!
 //! Everything listens on loopback, and whatever is started is stopped by its process id.
 
 pub mod alloc;
+pub mod certificate;
 pub mod client;
 pub mod cluster;
 pub mod compare;

@@ -4,7 +4,6 @@
 
 mod file;
 mod lines;
-mod reverse;
 mod setup;
 mod table;
 #[cfg(test)]
@@ -16,6 +15,7 @@ use server::{Plugin, Step, Visit, log};
 use wire::{Flags, NameBuf, Owner, Query, Rcode, Reply, Rtype, Section};
 
 use crate::parse::{Fallthrough, is_under_any};
+use crate::reverse;
 use file::HostsFile;
 pub(crate) use setup::setup;
 use table::Table;

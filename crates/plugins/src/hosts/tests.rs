@@ -6,7 +6,7 @@ use server::log;
 use wire::NameBuf;
 
 use super::lines::Lines;
-use super::reverse;
+use crate::reverse;
 use super::table::Table;
 use crate::harness::{answer, ask, configure, refused, service};
 

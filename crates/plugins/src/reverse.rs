@@ -11,7 +11,7 @@ const IN_ADDR: &[u8] = b"\x07in-addr\x04arpa\0";
 const IP6: &[u8] = b"\x03ip6\x04arpa\0";
 
 /// The address a lower-case reverse name stands for. IPv4 in IPv6 form is IPv4.
-pub(super) fn address(name: Name<'_>) -> Option<IpAddr> {
+pub(crate) fn address(name: Name<'_>) -> Option<IpAddr> {
     if let Some(at) = name.offset_of(Name::from_wire(IN_ADDR)?) {
         // No IPv6 address is to be found here, save those that are IPv4 at heart.
         return turned(&name.wire()[..at], 0, |_| Some(b'.')).filter(IpAddr::is_ipv4);

@@ -1,0 +1,158 @@
+//! The records of a name: addresses and SRV.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use wire::{Class, Name, Owner, Question, Reply, Rtype, Section};
+
+use super::apex;
+use super::distinct::Distinct;
+use super::find::{Ask, Found, Services};
+use super::target::{Identity, Target, owner};
+
+/// More records than any message can hold; what is beyond would only be cut off again.
+const MOST_RECORDS: usize = 4700;
+
+const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+/// The type that holds an address.
+pub(super) fn rtype(address: IpAddr) -> Rtype {
+    match address {
+        IpAddr::V4(_) => Rtype::A,
+        IpAddr::V6(_) => Rtype::AAAA,
+    }
+}
+
+pub(super) fn push_address(reply: &mut Reply, section: Section, owner: Owner, ttl: u32, address: IpAddr) {
+    match address {
+        IpAddr::V4(ip) => reply.push(section, owner, Rtype::A, ttl, &ip.octets()),
+        IpAddr::V6(ip) => reply.push(section, owner, Rtype::AAAA, ttl, &ip.octets()),
+    }
+}
+
+/// Answers with the addresses of a name that are of the type. Tells how many there are.
+pub(super) fn found(
+    ask: &Ask<'_>,
+    found: &Found<'_>,
+    reply: &mut Reply,
+    owner: Owner,
+    qtype: Rtype,
+) -> usize {
+    let ttl = ask.plugin.options.ttl;
+    match found {
+        _ if ask.is_name_server() => addresses(reply, owner, qtype, ttl, apex::addresses(ask).into_iter()),
+        Found::Services(services) => {
+            addresses(reply, owner, qtype, ttl, services.hits().map(|hit| hit.address))
+        }
+        Found::Pod { address, .. } => addresses(reply, owner, qtype, ttl, std::iter::once(*address)),
+        Found::Nothing | Found::Empty => 0,
+    }
+}
+
+/// Each address once.
+fn addresses(
+    reply: &mut Reply,
+    owner: Owner,
+    qtype: Rtype,
+    ttl: u32,
+    addresses: impl Iterator<Item = IpAddr>,
+) -> usize {
+    let mut seen = Distinct::new(NOWHERE);
+    let fitting =
+        addresses.filter(|address| rtype(*address) == qtype).filter(|address| seen.is_new(*address));
+    let mut count = 0;
+    for address in fitting.take(MOST_RECORDS) {
+        push_address(reply, Section::Answer, owner, ttl, address);
+        count += 1;
+    }
+    count
+}
+
+/// Answers with SRV records of all ports of all addresses, and with the addresses of their targets.
+pub(super) fn srv(ask: &Ask<'_>, reply: &mut Reply, question: &Question, services: &Services<'_>) {
+    let options = &ask.plugin.options;
+    let zone = question.name().wire().get(ask.at..).unwrap_or_default();
+    let candidates = services.hits().map(|hit| services.filter.ports(hit.ports).count()).sum();
+    let weight = weight(candidates);
+    let Some(first) = services.hits().next() else { return };
+    let filler = Identity::service(first.key);
+
+    let mut seen = Distinct::new((filler, 0));
+    let mut pushed = 0;
+    for hit in services.hits() {
+        let identity = Identity::of(&hit, options.endpoint_pod_names);
+        let mut target: Option<Target> = None;
+        for port in services.filter.ports(hit.ports).flatten() {
+            if pushed == MOST_RECORDS || !seen.is_new((identity, port)) {
+                continue;
+            }
+            if target.is_none() {
+                target = identity.target(zone);
+            }
+            let Some(name) = target.as_ref().and_then(Target::name) else { break };
+            push_srv(reply, options.ttl, weight, port, name);
+            pushed += 1;
+        }
+    }
+
+    let mut seen = Distinct::new((filler, NOWHERE));
+    let mut pushed = 0;
+    for hit in services.hits() {
+        let identity = Identity::of(&hit, options.endpoint_pod_names);
+        let has_port = services.filter.ports(hit.ports).flatten().next().is_some();
+        if !has_port || pushed == MOST_RECORDS || !seen.is_new((identity, hit.address)) {
+            continue;
+        }
+        let target = identity.target(zone);
+        let Some(name) = target.as_ref().and_then(Target::name) else { continue };
+        let owner = owner(reply, question, name);
+        push_address(reply, Section::Additional, owner, options.ttl, hit.address);
+        pushed += 1;
+    }
+}
+
+/// A pod has an SRV record too, without a port.
+pub(super) fn pod_srv(
+    ask: &Ask<'_>,
+    reply: &mut Reply,
+    question: &Question,
+    address: IpAddr,
+    pods: usize,
+) -> Option<()> {
+    // What stands left of the pod's address is not part of the target.
+    let labels = Name::labels(ask.name).count() - Name::labels(ask.zone.name.as_name()).count();
+    let skipped: usize = ask.name.labels().take(labels.saturating_sub(3)).map(|label| label.len() + 1).sum();
+    let mut target = Target::new();
+    target.octets(ask.front().get(skipped..)?)?.octets(question.name().wire().get(ask.at..)?)?;
+    let name = target.name()?;
+    let ttl = ask.plugin.options.ttl;
+    push_srv(reply, ttl, weight(pods), 0, name);
+    let owner = owner(reply, question, name);
+    push_address(reply, Section::Additional, owner, ttl, address);
+    Some(())
+}
+
+fn push_srv(reply: &mut Reply, ttl: u32, weight: u16, port: u16, target: Name<'_>) {
+    reply.push_with(Section::Answer, Owner::Question(0), Rtype::SRV, Class::IN, ttl, |out| {
+        out.u16(0).u16(weight).u16(port).name(target);
+    });
+}
+
+/// Every candidate gets the same share of 100, doubles counted; computed as CoreDNS does, so that it rounds alike.
+fn weight(candidates: usize) -> u16 {
+    let share = 100.0 / (100 * candidates.max(1)) as f64 * 100.0;
+    (share.floor() as u16).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights() {
+        for (candidates, expected) in
+            [(1, 100), (2, 50), (3, 33), (5, 20), (6, 16), (7, 14), (99, 1), (100, 1), (1000, 1)]
+        {
+            assert_eq!(weight(candidates), expected, "{candidates}");
+        }
+    }
+}

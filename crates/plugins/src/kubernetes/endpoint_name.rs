@@ -1,0 +1,207 @@
+//! How an endpoint is called: after its host name, else (if wanted) after its pod, else after its address with dashes.
+
+use std::io::Write;
+use std::net::IpAddr;
+
+use cluster::object::Endpoint;
+
+/// The name of an endpoint. Equal values are equal labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum EndpointName<'s> {
+    Text(&'s str),
+    Address(IpAddr),
+    /// An address that the API spells in an unusual way.
+    Spelt(&'s str),
+}
+
+impl<'s> EndpointName<'s> {
+    pub fn of(endpoint: &'s Endpoint, pod_names: bool) -> Self {
+        let pod = || endpoint.pod.as_deref().filter(|_| pod_names);
+        match (endpoint.hostname.as_deref().or_else(pod), &endpoint.spelling) {
+            (Some(text), _) => dashed_address(text.as_bytes()).map_or(Self::Text(text), Self::Address),
+            (None, Some(spelling)) => Self::Spelt(spelling),
+            (None, None) => Self::Address(endpoint.address),
+        }
+    }
+
+    /// None if it is too long for a label.
+    pub fn label(self) -> Option<Label> {
+        let mut label = Label { len: 0, bytes: [0; MOST] };
+        match self {
+            Self::Text(text) => label.push(text.as_bytes())?,
+            Self::Spelt(text) => {
+                label.push(text.as_bytes())?;
+                label.dash();
+            }
+            Self::Address(address) => label = Label::dashed(address),
+        }
+        Some(label)
+    }
+}
+
+/// A label that is asked for, ready to be compared with many endpoints.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'q> {
+    label: &'q [u8],
+    /// The address the label is the name of.
+    address: Option<IpAddr>,
+}
+
+impl<'q> Wanted<'q> {
+    pub fn new(label: &'q [u8]) -> Self {
+        Self { label, address: dashed_address(label) }
+    }
+
+    pub fn is(&self, name: EndpointName<'_>) -> bool {
+        match name {
+            // A dot in a label is no dot between labels.
+            EndpointName::Text(text) => {
+                text.as_bytes().eq_ignore_ascii_case(self.label) && !self.label.contains(&b'.')
+            }
+            EndpointName::Address(address) => self.address == Some(address),
+            EndpointName::Spelt(_) => {
+                name.label().is_some_and(|label| label.as_bytes().eq_ignore_ascii_case(self.label))
+            }
+        }
+    }
+}
+
+/// The longest label there is.
+const MOST: usize = 63;
+
+/// A label with its own room.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Label {
+    len: u8,
+    bytes: [u8; MOST],
+}
+
+impl Label {
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.len)]
+    }
+
+    /// `10-0-0-1`, `fd00--1`; a label must not end with a dash, so `fd00::` is `fd00--0`.
+    fn dashed(address: IpAddr) -> Self {
+        let mut bytes = [0; MOST];
+        let mut rest = &mut bytes[..];
+        // No address is longer than a label.
+        let _ = write!(rest, "{address}");
+        let len = MOST - rest.len();
+        let mut label = Self { len: len as u8, bytes };
+        label.dash();
+        label
+    }
+
+    fn push(&mut self, text: &[u8]) -> Option<()> {
+        self.bytes.get_mut(..text.len())?.copy_from_slice(text);
+        self.len = text.len() as u8;
+        Some(())
+    }
+
+    /// Dots or colons become dashes.
+    fn dash(&mut self) {
+        let len = usize::from(self.len);
+        let text = &mut self.bytes[..len];
+        let separator = if text.contains(&b'.') { b'.' } else { b':' };
+        text.iter_mut().filter(|byte| **byte == separator).for_each(|byte| *byte = b'-');
+        if separator == b':' && text.ends_with(b"-") && len < MOST {
+            self.bytes[len] = b'0';
+            self.len += 1;
+        }
+    }
+}
+
+/// The address that is called so, if any: the label must be spelt as [`Label::dashed`] spells it.
+fn dashed_address(label: &[u8]) -> Option<IpAddr> {
+    // Most labels are no address, and most of those begin with another letter.
+    if !label.first().is_some_and(|byte| byte.is_ascii_hexdigit() || *byte == b'-') {
+        return None;
+    }
+    let address = undashed(label)?;
+    (Label::dashed(address).as_bytes() == label).then_some(address)
+}
+
+/// Reads an address with dashes for dots or colons: exactly three dashes, none doubled, is IPv4.
+pub(super) fn undashed(label: &[u8]) -> Option<IpAddr> {
+    let dashes = label.iter().filter(|byte| **byte == b'-').count();
+    let doubled = label.windows(2).any(|pair| pair == b"--");
+    let separator = if dashes == 3 && !doubled { b'.' } else { b':' };
+    let mut text = [0; MOST];
+    let text = text.get_mut(..label.len())?;
+    for (to, from) in text.iter_mut().zip(label) {
+        *to = match from {
+            b'-' => separator,
+            b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' => *from,
+            _ => return None,
+        };
+    }
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(
+        hostname: Option<&str>,
+        pod: Option<&str>,
+        address: &str,
+        spelling: Option<&str>,
+    ) -> Endpoint {
+        Endpoint {
+            address: address.parse().unwrap(),
+            spelling: spelling.map(Into::into),
+            hostname: hostname.map(Into::into),
+            pod: pod.map(Into::into),
+            zone: None,
+        }
+    }
+
+    #[test]
+    fn names() {
+        for (hostname, pod, address, spelling, plain, by_pod) in [
+            (Some("web-0"), Some("p"), "10.0.0.1", None, "web-0", "web-0"),
+            (None, Some("p"), "10.0.0.1", None, "10-0-0-1", "p"),
+            (None, None, "10.0.0.1", None, "10-0-0-1", "10-0-0-1"),
+            (None, None, "fd00::1", None, "fd00--1", "fd00--1"),
+            (None, None, "fd00::", None, "fd00--0", "fd00--0"),
+            (None, None, "fd00::1", Some("FD00:0::1"), "FD00-0--1", "FD00-0--1"),
+            (None, None, "fd00::", Some("fd00:0::"), "fd00-0--0", "fd00-0--0"),
+            (Some("10-0-0-9"), None, "10.0.0.1", None, "10-0-0-9", "10-0-0-9"),
+        ] {
+            let endpoint = endpoint(hostname, pod, address, spelling);
+            for (pod_names, expected) in [(false, plain), (true, by_pod)] {
+                let name = EndpointName::of(&endpoint, pod_names);
+                let label = name.label().unwrap();
+                assert_eq!(std::str::from_utf8(label.as_bytes()), Ok(expected), "{endpoint:?}");
+                assert!(Wanted::new(expected.to_ascii_lowercase().as_bytes()).is(name), "{endpoint:?}");
+                assert!(!Wanted::new(b"other").is(name) && !Wanted::new(b"10-0-0-8").is(name));
+            }
+        }
+        assert!(EndpointName::Text(&"x".repeat(64)).label().is_none());
+    }
+
+    /// Only the one spelling is a name.
+    #[test]
+    fn addresses_of_labels() {
+        for (label, address) in [
+            ("10-0-0-1", Some("10.0.0.1")),
+            ("fd00--1", Some("fd00::1")),
+            ("fd00--0", Some("fd00::")),
+            ("fd00-0-0-0-0-0-0-1", None),
+            ("10-0-0", None),
+            ("10-0-0-01", None),
+            ("web", None),
+            ("", None),
+            ("10.0.0.1", None),
+        ] {
+            assert_eq!(
+                dashed_address(label.as_bytes()),
+                address.map(|text| text.parse().unwrap()),
+                "{label}"
+            );
+        }
+        assert_eq!(undashed(b"fd00-0-0-0-0-0-0-1"), Some("fd00::1".parse().unwrap()));
+    }
+}

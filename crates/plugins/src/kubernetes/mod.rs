@@ -1,0 +1,189 @@
+//! `kubernetes`: answers for the Services, endpoints and pods of a cluster, as the Kubernetes DNS specification says.
+//!
+//! ```text
+//! question ─request─→ Service, part ─find─→ what is behind it ─answer─→ records
+//!                                     │                      └external_name→ another name
+//!                                     └ on a snapshot of the cluster, which others keep up to date
+//! ```
+//!
+//! The usual queries take no lock and allocate nothing: names are compared as they stand in the packet.
+
+mod answer;
+mod apex;
+mod behind;
+mod decide;
+mod distinct;
+mod endpoint_name;
+mod explain;
+mod external_name;
+mod filter;
+mod find;
+mod metadata;
+mod number;
+mod options;
+mod pods;
+mod request;
+mod reverse;
+mod setup;
+mod target;
+#[cfg(test)]
+mod tests;
+mod watched;
+mod wildcards;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+
+use cluster::{Joined, Kind, Snapshot};
+use server::log::{self, Logger};
+use server::{Link, Metadata, Plugin, Ready, Step, Visit};
+use wire::{Name, NameBuf, Query, Rcode};
+
+use apex::Soa;
+use decide::Verdict;
+use find::Ask;
+use options::Options;
+pub(crate) use setup::setup;
+use watched::{Clusters, Watched};
+
+const NAME: &str = "kubernetes";
+const LOG: Logger = log::plugin(NAME);
+
+/// One `kubernetes` line.
+pub(crate) struct Kubernetes {
+    zones: Vec<Zone>,
+    /// The zone that PTR records point into.
+    primary: usize,
+    options: Options,
+    /// The kinds of objects that answers need.
+    kinds: Vec<Kind>,
+    joined: Joined,
+    /// All clusters of the configuration; they are waited for together.
+    clusters: Arc<Clusters>,
+    watched: Arc<Watched>,
+    /// The addresses the block listens on; None is all.
+    bound: OnceLock<Vec<Option<IpAddr>>>,
+    local: OnceLock<Vec<IpAddr>>,
+}
+
+/// A zone we answer for.
+#[derive(Debug)]
+struct Zone {
+    name: NameBuf,
+    is_multicluster: bool,
+    is_reverse: bool,
+}
+
+impl Plugin for Kubernetes {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn query(&self, visit: &mut Visit<'_>) -> Step {
+        let Some((zone, at)) = self.zone_of(visit.query.question.lower()) else { return Step::Next };
+        let Some(cluster) = self.watched.cluster() else {
+            return Step::error(Rcode::SERVFAIL, "the cluster is not watched yet");
+        };
+        let snapshot = cluster.snapshot();
+        let (query, reply) = (&*visit.query, &mut *visit.reply);
+        let ask = self.ask(query, &snapshot, zone, at);
+        let soa = Soa::of(&ask);
+        let verdict = decide::decide(&ask, query, reply);
+        visit.note(|query| explain::reason(&self.ask(query, &snapshot, zone, at), query.question.qtype));
+        let denial = match verdict {
+            Verdict::Answered => return Step::Answer,
+            Verdict::Refused => return Step::fail(Rcode::REFUSED),
+            Verdict::Elsewhere(chain) => return chain.ask(visit, self.options.ttl, soa),
+            Verdict::NoData => Rcode::NOERROR,
+            Verdict::NoName if self.options.fallthrough.through(visit.query.question.lower()) => {
+                visit.note(|_| "falls through".to_owned());
+                return Step::Next;
+            }
+            // What is missing may only be late.
+            Verdict::NoName if !self.is_synced(&snapshot) => {
+                visit.note(|_| "the cluster is not known completely yet".to_owned());
+                Rcode::SERVFAIL
+            }
+            Verdict::NoName => Rcode::NXDOMAIN,
+        };
+        soa.deny(visit.query, visit.reply, denial);
+        Step::Answer
+    }
+
+    fn as_ready(&self) -> Option<&dyn Ready> {
+        Some(self)
+    }
+
+    fn as_metadata(&self) -> Option<&dyn Metadata> {
+        Some(self)
+    }
+
+    fn link(&self, link: &Link<'_>) {
+        let bound = link.served().iter().map(|(server, _)| {
+            let address = server.strip_prefix("dns://").unwrap_or(server);
+            address.parse::<SocketAddr>().ok().map(|address| address.ip())
+        });
+        // Only the first counts, if a plugin were linked twice.
+        let _ = self.bound.set(bound.collect());
+    }
+
+    fn prepare(&self) -> Result<(), String> {
+        let began = self.clusters.begin();
+        let cluster = self.watched.begun().map_err(|error| error.to_string())?;
+        let bound = self.bound.get().map_or(&[][..], Vec::as_slice);
+        let _ = self.local.set(apex::local_addresses(bound));
+        watched::wait_until(began + self.options.startup_timeout, || self.is_synced(&cluster.snapshot()));
+        Ok(())
+    }
+}
+
+impl Ready for Kubernetes {
+    fn ready(&self) -> bool {
+        self.watched.cluster().is_some_and(|cluster| {
+            let fresh = self.options.stale_ready.is_none_or(|limit| cluster.staleness() < limit);
+            fresh && self.is_synced(&cluster.snapshot())
+        })
+    }
+}
+
+impl Kubernetes {
+    /// The longest of our zones the name is in, and where it begins.
+    fn zone_of(&self, name: Name<'_>) -> Option<(&Zone, usize)> {
+        let zones = self.zones.iter();
+        zones.filter_map(|zone| Some((zone, name.offset_of(zone.name.as_name())?))).min_by_key(|(_, at)| *at)
+    }
+
+    fn ask<'a>(&'a self, query: &'a Query, snapshot: &'a Snapshot, zone: &'a Zone, at: usize) -> Ask<'a> {
+        Ask { plugin: self, snapshot, zone, name: query.question.lower(), at }
+    }
+
+    fn primary_zone(&self) -> Name<'_> {
+        self.zones.get(self.primary).map_or(Name::ROOT, |zone| zone.name.as_name())
+    }
+
+    fn multicluster_zone(&self) -> Option<Name<'_>> {
+        self.zones.iter().find(|zone| zone.is_multicluster).map(|zone| zone.name.as_name())
+    }
+
+    /// Whether a namespace is there and shown.
+    fn exposes(&self, snapshot: &Snapshot, namespace: &[u8]) -> bool {
+        self.options.names(namespace)
+            && snapshot
+                .namespace(namespace)
+                .is_some_and(|selected| selected.by(self.joined.namespace_selector))
+    }
+
+    /// Whether all that answers need was listed once. Other blocks may wait for more.
+    fn is_synced(&self, snapshot: &Snapshot) -> bool {
+        self.kinds.iter().all(|kind| snapshot.has_synced(*kind))
+    }
+
+    fn local_addresses(&self) -> &[IpAddr] {
+        self.local.get().map_or(&[], Vec::as_slice)
+    }
+}
+
+/// Makes the metrics known before any cluster is watched.
+pub(crate) fn register_metrics() {
+    cluster::register_metrics();
+}

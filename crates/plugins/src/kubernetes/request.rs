@@ -1,0 +1,271 @@
+//! The grammar: what the labels left of the zone ask for.
+//!
+//! ```text
+//! (nothing), svc, pod                      names that only have others below them
+//! NAMESPACE.svc                            the same, if the namespace is shown
+//! SERVICE.NAMESPACE.svc                    a Service
+//! ENDPOINT.SERVICE.NAMESPACE.svc           one of its endpoints
+//! PORT.PROTOCOL.SERVICE.NAMESPACE.svc      a port; underscores are optional
+//! ENDPOINT.CLUSTER.SERVICE.NAMESPACE.svc   an endpoint of the cluster set; multicluster zones only
+//! ZONE.pin|prefer._zone.SERVICE.NAMESPACE.svc   endpoints in a topology zone; `zonal` only
+//! [X.[Y.]]POD.NAMESPACE.pod                a pod by its address; X and Y mean nothing
+//! ```
+//!
+//! All of it is slices of the question's own bytes in lower case.
+
+/// What a name asks for.
+#[derive(Debug, PartialEq)]
+pub(super) enum Request<'q> {
+    /// The zone, `svc` or `pod`.
+    Apex,
+    Service(Asked<'q>),
+    Pod(Asked<'q>),
+    /// Nothing that can be here.
+    Invalid,
+}
+
+/// A name in a namespace.
+#[derive(Debug, PartialEq)]
+pub(super) struct Asked<'q> {
+    pub namespace: &'q [u8],
+    /// The Service or the pod's address; empty if the name ends with the namespace.
+    pub name: &'q [u8],
+    /// `name` and `namespace` as they stand in the packet: the key of an entry.
+    pub key: &'q [u8],
+    pub part: Part<'q>,
+}
+
+/// Which part of a Service is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Part<'q> {
+    All,
+    Endpoint(&'q [u8]),
+    /// Without underscores; empty means any.
+    Port {
+        port: &'q [u8],
+        protocol: &'q [u8],
+    },
+    Member {
+        endpoint: &'q [u8],
+        cluster: &'q [u8],
+    },
+    /// The labels of a topology zone, which may have dots.
+    Zone {
+        labels: &'q [u8],
+        prefer: bool,
+    },
+}
+
+/// What the zone and the options allow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grammar {
+    pub multicluster: bool,
+    pub zonal: bool,
+}
+
+/// The place of a label is remembered for this many labels from the right; a power of two.
+const REMEMBERED: usize = 8;
+
+/// The labels of a name left of its zone, counted from the right.
+struct Labels<'q> {
+    front: &'q [u8],
+    starts: [u8; REMEMBERED],
+    count: usize,
+}
+
+impl<'q> Labels<'q> {
+    fn new(front: &'q [u8]) -> Self {
+        let (mut starts, mut count, mut at) = ([0; REMEMBERED], 0, 0);
+        while let Some(len) = front.get(at) {
+            starts[count % REMEMBERED] = at as u8;
+            count += 1;
+            at += usize::from(*len) + 1;
+        }
+        Self { front, starts, count }
+    }
+
+    /// Where the label number `n` from the right begins, its length octet included.
+    fn start(&self, n: usize) -> usize {
+        usize::from(self.starts[(self.count - 1 - n) % REMEMBERED])
+    }
+
+    fn get(&self, n: usize) -> &'q [u8] {
+        let start = self.start(n);
+        let end = if n == 0 { self.front.len() } else { self.start(n - 1) };
+        self.front.get(start + 1..end).unwrap_or_default()
+    }
+
+    /// The octets from label `from` to the left of label `to`, lengths included.
+    fn between(&self, from: usize, to: usize) -> &'q [u8] {
+        self.front.get(self.start(from)..self.start(to)).unwrap_or_default()
+    }
+}
+
+impl<'q> Request<'q> {
+    /// Reads the octets of a lower-case name left of its zone.
+    pub fn read(front: &'q [u8], grammar: Grammar) -> Self {
+        let labels = Labels::new(front);
+        if labels.count == 0 {
+            return Request::Apex;
+        }
+        let kind = labels.get(0);
+        let is_pod = kind == b"pod";
+        if !is_pod && kind != b"svc" {
+            return Request::Invalid;
+        }
+        if labels.count == 1 {
+            return Request::Apex;
+        }
+        let mut asked = Asked { namespace: labels.get(1), name: b"", key: b"", part: Part::All };
+        if labels.count > 2 {
+            asked.name = labels.get(2);
+            asked.key = labels.between(2, 0);
+        }
+        match Part::read(&labels, grammar) {
+            Some(Part::Zone { .. }) if is_pod => return Request::Invalid,
+            Some(part) => asked.part = part,
+            None => return Request::Invalid,
+        }
+        if is_pod { Request::Pod(asked) } else { Request::Service(asked) }
+    }
+}
+
+impl<'q> Part<'q> {
+    /// None: longer than anything known.
+    fn read(labels: &Labels<'q>, grammar: Grammar) -> Option<Self> {
+        match labels.count {
+            ..=3 => Some(Part::All),
+            4 => Some(Part::Endpoint(labels.get(3))),
+            5 => {
+                let (left, right) = (labels.get(4), labels.get(3));
+                let is_port = left.starts_with(b"_") || right.starts_with(b"_");
+                Some(if !grammar.multicluster || is_port {
+                    Part::Port { port: bare(left), protocol: bare(right) }
+                } else {
+                    Part::Member { endpoint: left, cluster: right }
+                })
+            }
+            _ if !grammar.zonal || grammar.multicluster || labels.get(3) != b"_zone" => None,
+            _ => {
+                let prefer = match labels.get(4) {
+                    b"pin" => false,
+                    b"prefer" => true,
+                    _ => return None,
+                };
+                let zone = labels.front.get(..labels.start(4))?;
+                Some(Part::Zone { labels: zone, prefer })
+            }
+        }
+    }
+}
+
+fn bare(label: &[u8]) -> &[u8] {
+    label.strip_prefix(b"_").unwrap_or(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::NameBuf;
+
+    use super::*;
+
+    const PLAIN: Grammar = Grammar { multicluster: false, zonal: false };
+
+    fn text(bytes: &[u8]) -> String {
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    fn shown(request: &Request<'_>) -> String {
+        let (kind, asked) = match request {
+            Request::Apex => return "apex".into(),
+            Request::Invalid => return "invalid".into(),
+            Request::Service(asked) => ("svc", asked),
+            Request::Pod(asked) => ("pod", asked),
+        };
+        let part = match asked.part {
+            Part::All => String::new(),
+            Part::Endpoint(endpoint) => format!(" endpoint={}", text(endpoint)),
+            Part::Port { port, protocol } => format!(" port={} protocol={}", text(port), text(protocol)),
+            Part::Member { endpoint, cluster } => {
+                format!(" endpoint={} cluster={}", text(endpoint), text(cluster))
+            }
+            Part::Zone { labels, prefer } => format!(" zone={} prefer={prefer}", text(labels)),
+        };
+        format!("{kind} {}/{}{part}", text(asked.namespace), text(asked.name))
+    }
+
+    fn check(front: &str, grammar: Grammar, expected: &str) {
+        let name = NameBuf::parse(front).unwrap();
+        let front_octets = &name.wire()[..name.wire().len() - 1];
+        assert_eq!(shown(&Request::read(front_octets, grammar)), expected, "{front} {grammar:?}");
+    }
+
+    #[test]
+    fn shapes() {
+        for (front, expected) in [
+            ("", "apex"),
+            ("svc", "apex"),
+            ("pod", "apex"),
+            ("dns", "invalid"),
+            ("x.dns", "invalid"),
+            ("shop.svc", "svc shop/"),
+            ("shop.pod", "pod shop/"),
+            ("web.shop.svc", "svc shop/web"),
+            ("web-0.web.shop.svc", "svc shop/web endpoint=web-0"),
+            ("_http._tcp.web.shop.svc", "svc shop/web port=http protocol=tcp"),
+            ("http.tcp.web.shop.svc", "svc shop/web port=http protocol=tcp"),
+            ("_._.web.shop.svc", "svc shop/web port= protocol="),
+            ("__http.tcp.web.shop.svc", "svc shop/web port=_http protocol=tcp"),
+            ("a.b.c.web.shop.svc", "invalid"),
+            ("zone-a.pin._zone.web.shop.svc", "invalid"),
+            ("1-2-3-4.shop.pod", "pod shop/1-2-3-4"),
+            ("x.1-2-3-4.shop.pod", "pod shop/1-2-3-4 endpoint=x"),
+            ("x.y.1-2-3-4.shop.pod", "pod shop/1-2-3-4 port=x protocol=y"),
+            ("x.y.z.1-2-3-4.shop.pod", "invalid"),
+            ("a.b.c.d.e.f.g.h.i.j.k.web.shop.svc", "invalid"),
+        ] {
+            check(front, PLAIN, expected);
+        }
+    }
+
+    #[test]
+    fn multicluster_shapes() {
+        let grammar = Grammar { multicluster: true, zonal: true };
+        for (front, expected) in [
+            ("web-0.east.web.shop.svc", "svc shop/web endpoint=web-0 cluster=east"),
+            ("_http._tcp.web.shop.svc", "svc shop/web port=http protocol=tcp"),
+            ("_http.tcp.web.shop.svc", "svc shop/web port=http protocol=tcp"),
+            ("http._tcp.web.shop.svc", "svc shop/web port=http protocol=tcp"),
+            ("zone-a.pin._zone.web.shop.svc", "invalid"),
+        ] {
+            check(front, grammar, expected);
+        }
+    }
+
+    #[test]
+    fn zonal_shapes() {
+        let grammar = Grammar { multicluster: false, zonal: true };
+        for (front, expected) in [
+            ("a.pin._zone.web.shop.svc", "svc shop/web zone=\u{1}a prefer=false"),
+            ("a.b.prefer._zone.web.shop.svc", "svc shop/web zone=\u{1}a\u{1}b prefer=true"),
+            (
+                "a.b.c.d.e.f.g.pin._zone.w.s.svc",
+                "svc s/w zone=\u{1}a\u{1}b\u{1}c\u{1}d\u{1}e\u{1}f\u{1}g prefer=false",
+            ),
+            ("a.other._zone.web.shop.svc", "invalid"),
+            ("a.pin.zone.web.shop.svc", "invalid"),
+            ("pin._zone.web.shop.svc", "svc shop/web port=pin protocol=zone"),
+            ("a.pin._zone.web.shop.pod", "invalid"),
+        ] {
+            check(front, grammar, expected);
+        }
+    }
+
+    #[test]
+    fn keys_are_as_in_the_packet() {
+        let name = NameBuf::parse("_http._tcp.web.shop.svc").unwrap();
+        let front = &name.wire()[..name.wire().len() - 1];
+        let Request::Service(asked) = Request::read(front, PLAIN) else { panic!("a Service") };
+        assert_eq!(asked.key, b"\x03web\x04shop");
+    }
+}

@@ -1,0 +1,79 @@
+//! `kubernetes [ZONES...] { OPTIONS }`. Nothing is connected to here: a Corefile can be checked without a cluster.
+
+use std::sync::OnceLock;
+
+use cluster::Level;
+use corefile::Diagnostic;
+use server::Setup;
+use wire::{Name, NameBuf};
+
+use super::options::Options;
+use super::watched::Clusters;
+use super::{Kubernetes, LOG, Zone, register_metrics};
+use crate::parse::is_under_any;
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    register_metrics();
+    cluster::set_logger(log);
+    let mut seen = false;
+    while s.c.next() {
+        if std::mem::replace(&mut seen, true) {
+            return Err(s.once_error());
+        }
+        let args = s.c.remaining_args();
+        let zones = s.zones(&args);
+        let primary = zones.iter().position(|zone| !is_reverse(zone.as_name()));
+        let primary = primary.ok_or_else(|| {
+            let error = s.c.bare_err("non-reverse zone name must be used");
+            error.help("PTR records need a zone to point into, such as cluster.local")
+        })?;
+        let mut options = Options::default();
+        while s.c.next_block() {
+            options.read(s)?;
+        }
+        options.check(s, &zones)?;
+        build(s, zones, primary, options)?;
+    }
+    Ok(())
+}
+
+fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Options) -> Result<(), Diagnostic> {
+    // `metadata` stands before this plugin in the order, so it is known by now.
+    let want = options.want(s.settings().metadata_zones.is_some());
+    let clusters = s.shared("", Clusters::default);
+    let watched = clusters.get(&options.source());
+    let too_many = || s.c.bare_err("too many different label selectors for one cluster");
+    let joined = watched.join(&want).ok_or_else(too_many)?;
+    let zone = |name: NameBuf| Zone {
+        is_multicluster: is_under_any(name.as_name(), &options.multicluster),
+        is_reverse: is_reverse(name.as_name()),
+        name,
+    };
+    let zones = zones.into_iter().map(zone).collect();
+    s.add(Kubernetes {
+        zones,
+        primary,
+        options,
+        kinds: want.kinds,
+        joined,
+        clusters,
+        watched,
+        bound: OnceLock::new(),
+        local: OnceLock::new(),
+    });
+    Ok(())
+}
+
+/// `in-addr.arpa`, `ip6.arpa` and what is under them.
+fn is_reverse(zone: Name<'_>) -> bool {
+    const TREES: [&[u8]; 2] = [b"\x07in-addr\x04arpa\0", b"\x03ip6\x04arpa\0"];
+    TREES.into_iter().filter_map(Name::from_wire).any(|tree| zone.is_under(tree))
+}
+
+fn log(level: Level, line: &str) {
+    match level {
+        Level::Info => LOG.info(line),
+        Level::Warning => LOG.warning(line),
+        Level::Error => LOG.error(line),
+    }
+}

@@ -1,0 +1,88 @@
+//! Names that records point to: the Service's part in lower case, the zone as the client spelt it.
+
+use cluster::Key;
+use wire::{Name, Owner, Question, Reply};
+
+use super::behind::Hit;
+use super::endpoint_name::EndpointName;
+
+const MOST: usize = 255;
+
+/// A name in the making.
+pub(super) struct Target {
+    bytes: [u8; MOST],
+    len: usize,
+}
+
+/// What makes the target of a hit: equal identities have equal targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Identity<'s> {
+    key: &'s [u8],
+    cluster: &'s str,
+    endpoint: Option<EndpointName<'s>>,
+}
+
+impl<'s> Identity<'s> {
+    pub fn of(hit: &Hit<'s>, pod_names: bool) -> Self {
+        let endpoint = hit.endpoint.map(|endpoint| EndpointName::of(endpoint, pod_names));
+        Self { key: hit.key.as_bytes(), cluster: hit.cluster, endpoint }
+    }
+
+    pub fn service(key: &'s Key) -> Self {
+        Self { key: key.as_bytes(), cluster: "", endpoint: None }
+    }
+
+    /// The name under `zone`, which is given as in the packet. None if it would be too long.
+    pub fn target(&self, zone: &[u8]) -> Option<Target> {
+        let mut target = Target::new();
+        match self.endpoint {
+            // A pod's name may have dots, and then is no label: nobody can ask for it, but it is told.
+            Some(EndpointName::Text(text)) => {
+                for label in text.as_bytes().split(|byte| *byte == b'.') {
+                    target.label(label)?;
+                }
+            }
+            Some(endpoint) => {
+                target.label(endpoint.label()?.as_bytes())?;
+            }
+            None => {}
+        }
+        if !self.cluster.is_empty() {
+            target.label(self.cluster.as_bytes())?;
+        }
+        target.octets(self.key)?.octets(b"\x03svc")?.octets(zone)?;
+        Some(target)
+    }
+}
+
+impl Target {
+    pub fn new() -> Self {
+        Self { bytes: [0; MOST], len: 0 }
+    }
+
+    pub fn label(&mut self, label: &[u8]) -> Option<&mut Self> {
+        let len = u8::try_from(label.len()).ok().filter(|len| (1..64).contains(len))?;
+        self.octets(&[len])?.octets(label)
+    }
+
+    /// Adds labels as they stand in a packet.
+    pub fn octets(&mut self, octets: &[u8]) -> Option<&mut Self> {
+        self.bytes.get_mut(self.len..self.len + octets.len())?.copy_from_slice(octets);
+        self.len += octets.len();
+        Some(self)
+    }
+
+    /// The name, if it is one.
+    pub fn name(&self) -> Option<Name<'_>> {
+        Name::from_wire(&self.bytes[..self.len])
+    }
+}
+
+/// A name as an owner: a reference where it ends the question's name, spelling and all.
+pub(super) fn owner(reply: &mut Reply, question: &Question, name: Name<'_>) -> Owner {
+    let asked = question.name().wire();
+    match asked.len().checked_sub(name.len()) {
+        Some(at) if asked.ends_with(name.wire()) => Owner::Question(at as u8),
+        _ => reply.store(name),
+    }
+}

@@ -1,0 +1,129 @@
+//! Before a cluster is known, and when it cannot be.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use super::shop::SHOP;
+use super::{block, serve, serve_folder};
+use crate::harness::{answer, configure, present};
+use crate::log::capture::Capture;
+
+/// Nobody listens there.
+const NOBODY: &str = "http://127.0.0.1:1";
+
+fn unreachable(options: &str) -> String {
+    format!("kubernetes cluster.local {{\nendpoint {NOBODY}\n{options}\n}}\n")
+}
+
+/// A Corefile can be read anywhere; only who serves it needs a cluster.
+#[test]
+fn no_service_account() {
+    let config = configure(".:53 {\nkubernetes cluster.local\n}\n").unwrap();
+    let error = "plugin/kubernetes: unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and \
+                 KUBERNETES_SERVICE_PORT must be defined";
+    assert_eq!(config.prepare(), Err(error.to_owned()));
+}
+
+#[test]
+fn no_such_folder() {
+    let corefile = block("").replace("FOLDER", "/no/such/folder");
+    let error = configure(&corefile).unwrap().prepare().unwrap_err();
+    assert!(error.starts_with("plugin/kubernetes: ") && error.contains("/no/such/folder"), "{error}");
+}
+
+/// What is missing may only be late: nothing is denied yet, but what falls through still does.
+#[test]
+fn nothing_is_denied_before_all_is_known() {
+    let log = Capture::take();
+    let corefile = format!(
+        ".:53 {{\n{}whoami\n}}\n",
+        unreachable("startup_timeout 1200ms\nfallthrough fall.svc.cluster.local")
+    );
+    let config = configure(&corefile).unwrap();
+    let began = Instant::now();
+    config.prepare().unwrap();
+    assert!(began.elapsed() >= Duration::from_millis(1200));
+    let lines = log.lines("plugin/kubernetes");
+    let of = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+    let waiting = "[INFO] plugin/kubernetes: waiting for Kubernetes API before starting server";
+    assert_eq!(of(waiting), 2, "{lines:?}");
+    assert_eq!(
+        of("[WARNING] plugin/kubernetes: starting server with unsynced Kubernetes API"),
+        1,
+        "{lines:?}"
+    );
+
+    let service = config.services().next().unwrap().1;
+    for (question, start) in [
+        (
+            "web.shop.svc.cluster.local A",
+            "SERVFAIL qr,aa\nauthority: cluster.local. 5 IN SOA ns.dns.cluster.local. hostmaster.cluster.local. 0 ",
+        ),
+        ("cluster.local A", "NOERROR qr,aa\nauthority: cluster.local. 5 IN SOA "),
+        ("web.fall.svc.cluster.local A", "NOERROR qr,aa\nadditional: "),
+        ("dns-version.cluster.local TXT", "NOERROR qr,aa\nanswer: "),
+    ] {
+        let got = answer(service, question);
+        assert!(got.starts_with(start), "{question}: {got}");
+    }
+    let plugin = config.blocks()[0].chain()[0].clone();
+    assert!(!plugin.as_ready().unwrap().ready());
+}
+
+/// The time is waited once, not once for each block.
+#[test]
+fn clusters_are_waited_for_together() {
+    let blocks: String = (1..=5)
+        .map(|port| {
+            let options =
+                unreachable("startup_timeout 500ms").replace("127.0.0.1:1", &format!("127.0.0.1:{port}"));
+            format!(".:{port} {{\n{options}}}\n")
+        })
+        .collect();
+    // Others count the lines that this one logs too.
+    let _log = Capture::take();
+    let config = configure(&blocks).unwrap();
+    let began = Instant::now();
+    config.prepare().unwrap();
+    assert!(began.elapsed() < Duration::from_millis(1500), "{:?}", began.elapsed());
+}
+
+#[test]
+fn ready_when_all_is_known() {
+    let served = serve(&block("stale_ready 1h"), SHOP);
+    let plugin = served.config.blocks()[0].chain()[0].clone();
+    assert!(plugin.as_ready().unwrap().ready());
+}
+
+/// A folder that goes away leaves its last content; changes are followed while it is there.
+#[test]
+fn changes_are_followed_and_losses_are_not() {
+    let log = Capture::take();
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("manifests");
+    fs::create_dir(&inner).unwrap();
+    fs::write(inner.join("a.yaml"), SHOP).unwrap();
+    let served = serve_folder(&block("stale_ready 1s").replace("FOLDER", "FOLDER/manifests"), folder);
+    let plugin = served.config.blocks()[0].chain()[0].clone();
+    let is_ready = || plugin.as_ready().is_some_and(|ready| ready.ready());
+    let ask = || present(&served.ask("web.shop.svc.cluster.local A"));
+    assert!(ask().contains("10.96.0.7"));
+    let inner = served.folder.path().join("manifests");
+    fs::write(inner.join("a.yaml"), SHOP.replace("10.96.0.7", "10.96.0.77")).unwrap();
+    wait_for(|| ask().contains("10.96.0.77"));
+    fs::rename(&inner, served.folder.path().join("away")).unwrap();
+    wait_for(|| !log.lines("lost the watch of services").is_empty());
+    // Readiness tells, if that is wanted.
+    wait_for(|| !is_ready());
+    assert!(ask().contains("10.96.0.77"));
+    fs::rename(served.folder.path().join("away"), &inner).unwrap();
+    wait_for(is_ready);
+}
+
+fn wait_for(condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !condition() {
+        assert!(Instant::now() < deadline, "it did not happen");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

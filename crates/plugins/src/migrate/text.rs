@@ -1,0 +1,45 @@
+//! Places in the text of a Corefile: lines, their indentation and their ends.
+
+use std::ops::Range;
+
+use corefile::Token;
+
+pub(super) fn range_of(tokens: &[Token]) -> Range<usize> {
+    match (tokens.first(), tokens.last()) {
+        (Some(first), Some(last)) => first.span.start..last.span.end,
+        _ => 0..0,
+    }
+}
+
+/// A property with its whole line, a comment behind it included; comments above it stay. Only the words, and the
+/// space before them, where the line is shared with a brace.
+pub(super) fn whole_lines(text: &str, range: Range<usize>) -> Range<usize> {
+    let rest = line_rest(text, range.end);
+    let ends_line = rest.trim().is_empty() || rest.trim_start().starts_with('#');
+    match indent_at(text, range.start) {
+        Some(indent) if ends_line => {
+            let end = range.end + rest.len();
+            range.start - indent.len()..end + line_ending(text, end).len()
+        }
+        _ => text.get(..range.start).unwrap_or_default().trim_end_matches([' ', '\t']).len()..range.end,
+    }
+}
+
+/// The rest of the line from `at` on, without its ending.
+pub(super) fn line_rest(text: &str, at: usize) -> &str {
+    let rest = text.get(at..).unwrap_or_default();
+    rest.split('\n').next().unwrap_or_default().trim_end_matches('\r')
+}
+
+/// The line ending at `at`; none at the end of the file.
+fn line_ending(text: &str, at: usize) -> &'static str {
+    let rest = text.get(at..).unwrap_or_default();
+    ["\r\n", "\n"].into_iter().find(|ending| rest.starts_with(ending)).unwrap_or_default()
+}
+
+/// The white space before `at`, if there is nothing else before it on its line.
+pub(super) fn indent_at(text: &str, at: usize) -> Option<&str> {
+    let before = text.get(..at)?;
+    let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];
+    line.chars().all(char::is_whitespace).then_some(line)
+}

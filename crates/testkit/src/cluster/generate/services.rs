@@ -1,0 +1,113 @@
+//! Services of every type and family.
+
+use serde_json::{Value, json};
+
+use super::{Family, Maker};
+use crate::cluster::objects::{Object, Resource, list};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// With addresses of these families, the first being the preferred one.
+    ClusterIp(&'static [Family]),
+    NodePort,
+    LoadBalancer,
+    ExternalIps,
+    Headless,
+    HeadlessWithoutPorts,
+    ExternalName,
+}
+
+use Family::{Ipv4, Ipv6};
+
+/// All kinds, in the proportion they come.
+pub const KINDS: &[Kind] = &[
+    Kind::ClusterIp(&[Ipv4]),
+    Kind::Headless,
+    Kind::ClusterIp(&[Ipv6]),
+    Kind::Headless,
+    Kind::ClusterIp(&[Ipv4, Ipv6]),
+    Kind::ExternalName,
+    Kind::Headless,
+    Kind::ClusterIp(&[Ipv6, Ipv4]),
+    Kind::HeadlessWithoutPorts,
+    Kind::LoadBalancer,
+    Kind::Headless,
+    Kind::NodePort,
+    Kind::ExternalIps,
+    Kind::ClusterIp(&[Ipv4]),
+    Kind::ExternalName,
+];
+
+impl Maker {
+    /// A Service somewhere and whatever slices it has.
+    pub fn service_with_slices(&mut self, kind: Kind) -> Vec<Object> {
+        let namespace = self.namespace();
+        let service = self.service(namespace, kind);
+        let ports = service.body.pointer("/spec/ports").cloned().unwrap_or(Value::Null);
+        let mut objects = self.slices_of(namespace, &service.name, &ports);
+        objects.insert(0, service);
+        objects
+    }
+
+    pub fn service(&mut self, namespace: &str, kind: Kind) -> Object {
+        let name = self.name(Resource::Service, namespace);
+        let spec = self.service_spec(namespace, kind);
+        let body = json!({"metadata": {"name": name, "labels": self.labels()}, "spec": spec});
+        let mut service = Object::new(Resource::Service, namespace, &name, body);
+        if kind == Kind::LoadBalancer && self.random.chance(0.8) {
+            service.status = Some(json!({"loadBalancer": {"ingress": self.ingress()}}));
+        }
+        service
+    }
+
+    /// What a Service of that kind is, with an address of its own.
+    pub fn service_spec(&mut self, namespace: &str, kind: Kind) -> Value {
+        let families: &[Family] = match kind {
+            Kind::ClusterIp(families) => families,
+            Kind::NodePort | Kind::LoadBalancer if self.random.chance(0.5) => &[Ipv4, Ipv6],
+            Kind::NodePort | Kind::LoadBalancer => &[Ipv4],
+            Kind::ExternalIps => &[Ipv4],
+            Kind::Headless | Kind::HeadlessWithoutPorts | Kind::ExternalName => &[],
+        };
+        let mut spec = match kind {
+            Kind::ExternalName => {
+                let mut spec = json!({"type": "ExternalName", "externalName": self.external_name(namespace)});
+                if self.random.chance(0.3) {
+                    spec["ports"] = self.ports();
+                }
+                return spec;
+            }
+            Kind::NodePort => json!({"type": "NodePort", "ports": self.ports()}),
+            Kind::LoadBalancer => json!({"type": "LoadBalancer", "ports": self.ports()}),
+            Kind::HeadlessWithoutPorts => json!({"type": "ClusterIP", "clusterIP": "None"}),
+            Kind::Headless => json!({"type": "ClusterIP", "clusterIP": "None", "ports": self.ports()}),
+            Kind::ClusterIp(_) | Kind::ExternalIps => json!({"type": "ClusterIP", "ports": self.ports()}),
+        };
+        if !families.is_empty() {
+            let n = self.next_address();
+            let ips: Vec<String> = families.iter().map(|family| Self::cluster_ip(n, *family)).collect();
+            spec["clusterIP"] = ips[0].as_str().into();
+            spec["clusterIPs"] = ips.into();
+            spec["ipFamilies"] = families.iter().map(|f| f.name()).collect();
+            let policy = if families.len() == 2 { "RequireDualStack" } else { "SingleStack" };
+            spec["ipFamilyPolicy"] = policy.into();
+        }
+        if kind == Kind::ExternalIps || kind == Kind::LoadBalancer && self.random.chance(0.2) {
+            spec["externalIPs"] = json!([format!("198.51.100.{}", self.random.byte()), "2001:db8:e::1"]);
+        }
+        // The API server itself promises nothing about it, but readers of Services once looked at it.
+        if list(&spec, "/ports").len() == 1 && self.random.chance(0.1) {
+            spec["publishNotReadyAddresses"] = true.into();
+        }
+        spec
+    }
+
+    fn ingress(&mut self) -> Value {
+        match self.random.below(4) {
+            0 => json!([{"hostname": "lb.example.net"}]),
+            1 => json!([{"ip": format!("192.0.2.{}", self.random.byte())}, {"hostname": "ext1.example.net"}]),
+            2 => json!([{"ip": "2001:db8:1b::1"}, {"ip": "192.0.2.7"}]),
+            _ => json!([{"ip": format!("192.0.2.{}", self.random.byte())}]),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Marks: objects of each kind, put into a cluster to tell when a server has seen all that came before.
+//!
+//! A watch tells changes of one kind in their order. So when the last object of each kind shows in the answers,
+//! everything older does too, and no test needs to sleep.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::objects::{Object, Resource};
+use super::{Api, load};
+use crate::client::{self, Transport};
+use crate::error::{Error, Result};
+use crate::message::Message;
+use crate::name::Name;
+
+/// Fits the selectors that tests use.
+const LABELS: [(&str, &str); 3] = [("tier", "front"), ("env", "prod"), ("team", "red")];
+
+/// A mark in a cluster.
+pub struct Mark {
+    namespace: String,
+    number: u8,
+}
+
+/// What a server shows of a cluster.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    pub zone: &'a str,
+    pub pods: bool,
+    /// The zone of the cluster set, if it has one.
+    pub set: Option<&'a str>,
+}
+
+impl Mark {
+    /// `number` must be its own among the marks of a cluster.
+    pub fn set(api: &Api, number: u8) -> Result<Self> {
+        let mark = Self { namespace: format!("mark-{number}"), number };
+        mark.objects().iter().try_for_each(|object| load::create(api, object))?;
+        Ok(mark)
+    }
+
+    fn objects(&self) -> Vec<Object> {
+        let labels = |more: &[(&str, &str)]| {
+            let all = LABELS.iter().chain(more);
+            all.map(|(key, value)| ((*key).to_owned(), json!(value))).collect::<serde_json::Map<_, _>>()
+        };
+        let (place, number) = (self.namespace.as_str(), self.number);
+        let slice = |name: &str, label: (&str, &str), cluster: &str| {
+            let body = json!({
+                "metadata": {"name": name, "labels": labels(&[
+                    label, ("multicluster.kubernetes.io/source-cluster", cluster),
+                ])},
+                "addressType": "IPv4",
+                "endpoints": [{"addresses": [format!("10.250.1.{number}")]}],
+                "ports": [{"port": 80}],
+            });
+            Object::new(Resource::EndpointSlice, place, name, body)
+        };
+        let ports = json!([{"port": 80}]);
+        let mut pod = Object::new(
+            Resource::Pod,
+            place,
+            "pod",
+            json!({
+                "metadata": {"name": "pod", "labels": labels(&[])},
+                "spec": {"containers": [{"name": "c", "image": "none"}]},
+            }),
+        );
+        let ip = self.pod_ip();
+        pod.status = Some(json!({"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}]}));
+        let mut objects = vec![
+            Object::new(
+                Resource::Namespace,
+                "",
+                place,
+                json!({"metadata": {"name": place, "labels": labels(&[])}}),
+            ),
+            Object::new(
+                Resource::Service,
+                place,
+                "service",
+                json!({
+                    "metadata": {"name": "service", "labels": labels(&[])},
+                    "spec": {"clusterIP": "None", "ports": ports},
+                }),
+            ),
+            slice("slice", ("kubernetes.io/service-name", "service"), ""),
+            slice("imported", ("multicluster.kubernetes.io/service-name", "import"), "east"),
+            pod,
+        ];
+        objects.push(Object::new(
+            Resource::ServiceImport,
+            place,
+            "import",
+            json!({
+                "apiVersion": Resource::ServiceImport.api_version(),
+                "kind": Resource::ServiceImport.kind(),
+                "metadata": {"name": "import", "labels": labels(&[])},
+                "spec": {"type": "Headless", "ports": ports},
+            }),
+        ));
+        objects
+    }
+
+    fn pod_ip(&self) -> String {
+        format!("10.250.2.{}", self.number)
+    }
+
+    /// Waits until a server has seen all of the mark that it shows.
+    pub fn wait(&self, server: SocketAddr, shown: Shown<'_>, timeout: Duration) -> Result<()> {
+        let (place, zone) = (&self.namespace, shown.zone);
+        let mut names = vec![format!("service.{place}.svc.{zone}")];
+        if shown.pods {
+            names.push(format!("{}.{place}.pod.{zone}", self.pod_ip().replace('.', "-")));
+        }
+        names.extend(shown.set.map(|set| format!("import.{place}.svc.{set}")));
+        let deadline = Instant::now() + timeout;
+        names.iter().try_for_each(|name| wait_for_address(server, name, deadline))
+    }
+}
+
+fn wait_for_address(server: SocketAddr, name: &str, deadline: Instant) -> Result<()> {
+    let mut query = vec![0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    query.extend(Name::parse(name)?.wire());
+    query.extend([0, 1, 0, 1]);
+    loop {
+        let outcome = client::ask(server, Transport::Udp, &query, Duration::from_millis(500))?;
+        if outcome.reply().is_some_and(|reply| !Message::decode(reply).answer.is_empty()) {
+            return Ok(());
+        }
+        if Instant::now() >= deadline {
+            return Err(Error::new(format!("{server} never had an address for {name}")));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
