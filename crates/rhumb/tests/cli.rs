@@ -130,6 +130,79 @@ fn check() {
     insta::assert_snapshot!("check-json", text);
 }
 
+const OLD: &str = "\
+# everything goes upstream
+.:5301 {
+    errors
+    proxy . 10.0.0.1 10.0.0.2 { # two of them
+        policy least_conn
+        spray
+        protocol dns force_tcp
+    }
+    cache 30
+}
+";
+
+#[test]
+fn check_migrate() {
+    let folder = folder(OLD);
+    let (code, stdout, stderr) = in_folder(folder.path(), &["check", "--migrate", "Corefile"]);
+    assert_eq!(code, 0, "{stderr}");
+    insta::assert_snapshot!("migrate", stdout);
+    insta::assert_snapshot!("migrate-told", stderr);
+    // What comes out is all right, and nothing is left to do.
+    fs::write(folder.path().join("new"), &stdout).unwrap();
+    let (code, again, stderr) = in_folder(folder.path(), &["check", "--migrate", "new"]);
+    assert_eq!((code, again, stderr.as_str()), (0, stdout, ""));
+    let (code, text, stderr) =
+        in_folder(folder.path(), &["check", "--migrate", "--output", "json", "Corefile"]);
+    assert_eq!((code, stderr.as_str()), (0, ""));
+    insta::assert_snapshot!("migrate-json", text);
+}
+
+#[test]
+fn check_migrate_fails_where_the_result_does_not_load() {
+    let folder = folder(". {\n    proxy . nonsense:x {\n        spray\n    }\n}\n");
+    fs::write(folder.path().join("open"), ". {\n    proxy . 1.1.1.1 {\n").unwrap();
+    fs::write(folder.path().join("latin"), b". {\n    # caf\xe9\n}\n").unwrap();
+    for (file, stdout, stderr) in [
+        (
+            "Corefile",
+            ". {\n    forward . nonsense:x\n}\n",
+            "Corefile:2: 'proxy' became 'forward': CoreDNS 1.5 removed it\nCorefile:3: removed 'spray'",
+        ),
+        ("open", "", "\nerror: Unexpected EOF\n --> open:2:21\n"),
+        ("latin", "", "\nerror: latin: not UTF-8: "),
+        ("nope", "", "\nerror: open nope: no such file or directory\n"),
+    ] {
+        let (code, got_stdout, got_stderr) = in_folder(folder.path(), &["check", "--migrate", file]);
+        assert_eq!((code, got_stdout.as_str()), (1, stdout), "{file}");
+        assert!(got_stderr.starts_with(stderr), "{got_stderr}");
+    }
+    let (_, _, stderr) = in_folder(folder.path(), &["check", "--migrate", "Corefile"]);
+    assert!(stderr.contains(" --> Corefile (migrated):2:"), "{stderr}");
+    assert_eq!(
+        in_folder(folder.path(), &["check", "--migrate", "Corefile", "open"]),
+        (1, String::new(), "--migrate takes one file at a time: the result goes to standard output\n".into())
+    );
+}
+
+/// kube-dns's ConfigMap becomes kubeadm's Corefile and a server block per stub domain.
+#[test]
+fn check_migrate_of_kube_dns() {
+    let folder = folder(
+        "kind: ConfigMap\nmetadata:\n  name: kube-dns\ndata:\n  stubDomains: |\n    {\"acme.local\": [\"1.2.3.4\"]}\n",
+    );
+    let (_, stdout, stderr) = in_folder(folder.path(), &["check", "--migrate", "Corefile"]);
+    insta::assert_snapshot!("migrate-kube-dns", stdout);
+    let told: Vec<&str> = stderr.lines().take(2).collect();
+    let expected = [
+        "Corefile:6: the stub domain acme.local became the server block 'acme.local:53': its names go to 1.2.3.4",
+        "note: Corefile:1: the ConfigMap does not tell the cluster's domain; it is taken to be cluster.local",
+    ];
+    assert_eq!(told, expected);
+}
+
 #[test]
 fn explain() {
     let folder = folder(GOOD);

@@ -58,9 +58,11 @@ fn serves_and_stops() {
     let mut running = start(&["--port", "0"]);
     let (port, mut rest) = port(&mut running);
     assert_eq!(
-        ask(port, "db.shop.example", Rtype::A),
-        "NOERROR qr,aa,rd\nanswer: db.shop.example. 60 IN A 192.0.2.30\n"
+        ask(port, "www.shop.example", Rtype::A),
+        "NOERROR qr,aa,rd\nanswer: www.shop.example. 60 IN A 192.0.2.10\n"
     );
+    let web = "web.shop.svc.cluster.local";
+    assert_eq!(ask(port, web, Rtype::A), format!("NOERROR qr,aa,rd\nanswer: {web}. 30 IN A 10.96.0.10\n"));
     assert!(ask(port, "whoami.example", Rtype::A).contains("additional: whoami.example. 0 IN A 127.0.0.1"));
 
     // The port is taken: another one says so, and what to do.
@@ -76,5 +78,5 @@ fn serves_and_stops() {
     assert!(running.0.wait().unwrap().success());
     let mut log = String::new();
     rest.read_to_string(&mut log).unwrap();
-    assert!(log.contains("\"A IN db.shop.example. udp "), "{log}");
+    assert!(log.contains("\"A IN www.shop.example. udp "), "{log}");
 }

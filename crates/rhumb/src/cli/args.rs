@@ -25,6 +25,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 Examples:
   rhumb example                          serve a small shop on port 1053 and say what to ask it
   rhumb check Corefile                   is this Corefile all right?
+  rhumb check --migrate old/Corefile     the same Corefile in the words of today
   rhumb explain web.shop.example         what does ./Corefile answer to this, and why?
   rhumb serve --conf Corefile            serve it
   rhumb -conf Corefile -dns.port 1053    serve it, in CoreDNS's words
@@ -96,13 +97,23 @@ pub enum LogFormat {
 ///
 /// Shows every error and warning with its place. The exit code is 1 if there is an error in any of the files.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:\n  rhumb check Corefile\n  rhumb check --output json Corefile | jq '.[].diagnostics'"
-)]
+#[command(after_help = "\
+Examples:
+  rhumb check Corefile
+  rhumb check --output json Corefile | jq '.[].diagnostics'
+  rhumb check --migrate old/Corefile > Corefile
+  kubectl -n kube-system get configmap kube-dns -o yaml | rhumb check --migrate stdin")]
 pub struct CheckArgs {
     /// The Corefiles; `stdin` reads standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
+    /// Print the modern form of an old Corefile
+    ///
+    /// Words that CoreDNS gave up since version 1.0 are replaced; comments and layout stay. What was changed, where
+    /// and why goes to standard error. Takes one file: a Corefile, or a ConfigMap (YAML or JSON) with a Corefile or
+    /// with the keys of kube-dns. The exit code is 0 if the result loads.
+    #[arg(long)]
+    pub migrate: bool,
     /// The port of server blocks that name none
     #[arg(short = 'p', long, value_name = "N", default_value_t = 53)]
     pub dns_port: u16,

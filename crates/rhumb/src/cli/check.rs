@@ -5,24 +5,27 @@ use std::process::ExitCode;
 
 use corefile::{Diagnostic, Severity};
 use serde_json::{Value, json};
-use server::{Config, config, log};
+use server::{Config, Input, config, log};
 
 use super::args::{CheckArgs, Output};
-use super::print;
+use super::{migrate, print};
 use crate::input::Corefile;
 
 /// What was found in one file.
-struct Report<'a> {
-    file: &'a str,
+pub struct Report<'a> {
+    pub file: &'a str,
     /// The configuration, if the file can be served.
-    config: Option<Config>,
-    findings: Vec<Diagnostic>,
+    pub config: Option<Config>,
+    pub findings: Vec<Diagnostic>,
 }
 
 pub fn main(args: &CheckArgs) -> ExitCode {
     // What plugins log while they are set up must not get between the lines of the report.
     log::set_output(Box::new(io::stderr()));
     let port = args.dns_port.to_string();
+    if args.migrate {
+        return migrate::main(args, &port);
+    }
     let reports: Vec<Report<'_>> = args.files.iter().map(|file| check(file, &port)).collect();
     log::flush();
     let text = match args.output {
@@ -34,11 +37,15 @@ pub fn main(args: &CheckArgs) -> ExitCode {
 }
 
 fn check<'a>(file: &'a str, port: &str) -> Report<'a> {
-    let input = match Corefile::named(file, port).and_then(|corefile| corefile.read()) {
-        Ok(input) => input,
-        Err(error) => return Report { file, config: None, findings: vec![Diagnostic::error(error)] },
-    };
-    match config::build(&input, plugins::PLUGINS, &corefile::Disk) {
+    match Corefile::named(file, port).and_then(|corefile| corefile.read()) {
+        Ok(input) => load(file, &input),
+        Err(error) => Report { file, config: None, findings: vec![Diagnostic::error(error)] },
+    }
+}
+
+/// Reads it as a start would.
+pub fn load<'a>(file: &'a str, input: &Input) -> Report<'a> {
+    match config::build(input, plugins::PLUGINS, &corefile::Disk) {
         Ok(mut config) => {
             let findings = std::mem::take(&mut config.warnings);
             Report { file, config: Some(config), findings }
@@ -71,18 +78,21 @@ fn as_text(report: &Report<'_>) -> String {
 }
 
 fn as_json(report: &Report<'_>) -> Value {
-    // The text is our own, so it parses.
-    let findings = report.findings.iter().map(|f| serde_json::from_str(&f.to_json()).unwrap_or(Value::Null));
     let mut value = json!({
         "file": report.file,
         "ok": report.config.is_some(),
-        "diagnostics": findings.collect::<Vec<Value>>(),
+        "diagnostics": as_values(&report.findings),
     });
     if let Some(config) = &report.config {
         value["blocks"] = config.blocks().len().into();
         value["listeners"] = listeners(config).into();
     }
     value
+}
+
+pub fn as_values(findings: &[Diagnostic]) -> Vec<Value> {
+    // The text is our own, so it parses.
+    findings.iter().map(|finding| serde_json::from_str(&finding.to_json()).unwrap_or(Value::Null)).collect()
 }
 
 /// All ports a server would open: DNS first, then HTTP.

@@ -1,7 +1,9 @@
-//! `rhumb example`: a Corefile inside the binary, so that there is something to ask within a second.
+//! `rhumb example`: a Corefile and a small cluster inside the binary, so that there is something to ask within a
+//! second.
 
 use std::io;
 use std::net::{Ipv6Addr, TcpListener, UdpSocket};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::args::ExampleArgs;
@@ -10,6 +12,16 @@ use crate::input::Corefile;
 use crate::run::{Serve, serve};
 
 const COREFILE: &str = include_str!("../../../../examples/shop/Corefile");
+
+/// Where the Corefile finds the cluster in the source tree.
+const CLUSTER: &str = "examples/shop/cluster";
+
+const MANIFESTS: [(&str, &str); 4] = [
+    ("cart.yaml", include_str!("../../../../examples/shop/cluster/cart.yaml")),
+    ("namespaces.yaml", include_str!("../../../../examples/shop/cluster/namespaces.yaml")),
+    ("payments.yaml", include_str!("../../../../examples/shop/cluster/payments.yaml")),
+    ("web.yaml", include_str!("../../../../examples/shop/cluster/web.yaml")),
+];
 
 /// The ports in the file: DNS, health, readiness.
 const PORTS: [u16; 3] = [1053, 1054, 1055];
@@ -29,13 +41,41 @@ pub fn main(args: &ExampleArgs) -> ExitCode {
             return complain(&format!("127.0.0.1:{port}: {error}\n{advice}"));
         }
     }
+    let cluster = match Unpacked::new() {
+        Ok(cluster) => cluster,
+        Err(error) => return complain(&format!("cannot unpack the example's manifests: {error}")),
+    };
+    let corefile = corefile.replace(CLUSTER, &cluster.0.display().to_string());
+    let folder = cluster.0.clone();
     serve(Serve {
         quiet: true,
         ready: Box::new(move |_| {
-            print(invitation(ports).as_bytes());
+            print(invitation(ports, &folder).as_bytes());
         }),
         ..Serve::new(Corefile::built_in("examples/shop/Corefile", corefile))
     })
+}
+
+/// The manifests in a folder of their own, which goes with this value.
+struct Unpacked(PathBuf);
+
+impl Unpacked {
+    fn new() -> io::Result<Self> {
+        let folder = std::env::temp_dir().join(format!("rhumb-example-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let unpacked = Self(folder);
+        for (name, text) in MANIFESTS {
+            std::fs::write(unpacked.0.join(name), text)?;
+        }
+        Ok(unpacked)
+    }
+}
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        // The system clears its folder for temporary files, should this fail.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// The wanted port and the two after it, which the command line makes sure of; for 0 whatever is free.
@@ -77,18 +117,21 @@ fn adapted(ports: [u16; 3], ipv6: bool) -> String {
     if ipv6 { text } else { text.replace("bind 127.0.0.1 ::1", "bind 127.0.0.1") }
 }
 
-fn invitation([dns, health, ready]: [u16; 3]) -> String {
+fn invitation([dns, health, ready]: [u16; 3], cluster: &Path) -> String {
+    let cluster = cluster.display();
     format!(
         "\
 The example shop is open. In another terminal, try:
 
-  dig @127.0.0.1 -p {dns} web.shop.example
-  dig @127.0.0.1 -p {dns} +short api.shop.example AAAA
-  dig @127.0.0.1 -p {dns} -x 192.0.2.30
-  dig @127.0.0.1 -p {dns} +tcp whoami.example
+  dig @127.0.0.1 -p {dns} web.shop.svc.cluster.local
+  dig @127.0.0.1 -p {dns} _redis._tcp.cart.shop.svc.cluster.local SRV
+  dig @127.0.0.1 -p {dns} checkout.shop.svc.cluster.local AAAA
+  dig @127.0.0.1 -p {dns} -x 10.244.1.20
+  dig @127.0.0.1 -p {dns} +tcp web.shop.example
   dig @127.0.0.1 -p {dns} CH TXT version.bind
   curl http://127.0.0.1:{health}/health http://127.0.0.1:{ready}/ready
 
+The cluster is a folder of manifests, {cluster}: edit them, and ask again.
 `rhumb example --print` shows its Corefile. Ctrl-C closes the shop. Each query is logged here:
 
 "

@@ -41,6 +41,7 @@ fn explain(args: &ExplainArgs) -> Result<Explained, String> {
     let input = Corefile::named(&args.conf, &args.dns_port.to_string())?.read()?;
     let config = config::build(&input, plugins::PLUGINS, &corefile::Disk)
         .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+    config.prepare()?;
     let (address, service) = listener(&config, args.server.as_deref())?;
     let client = Client {
         remote: SocketAddr::new(args.client, 40000),

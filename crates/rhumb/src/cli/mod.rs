@@ -7,6 +7,7 @@ mod example;
 mod explain;
 mod go_flags;
 mod list;
+mod migrate;
 mod serve;
 
 use std::ffi::OsString;

@@ -1,0 +1,85 @@
+//! `rhumb check --migrate`: an old Corefile in the words of today, and what was done to it.
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+use corefile::Diagnostic;
+use plugins::migrate::{Migrated, migrate};
+use serde_json::{Value, json};
+use server::{Input, log};
+
+use super::args::{CheckArgs, Output};
+use super::check::{Report, as_values, load};
+use super::{complain, print};
+use crate::input::Corefile;
+
+pub fn main(args: &CheckArgs, port: &str) -> ExitCode {
+    let [file] = &args.files[..] else {
+        return complain("--migrate takes one file at a time: the result goes to standard output");
+    };
+    let (migrated, report) = match read(file, port).and_then(|input| run(file, &input)) {
+        Ok(done) => done,
+        Err(error) => (None, Report { file, config: None, findings: vec![error] }),
+    };
+    log::flush();
+    let printed = match args.output {
+        Output::Text => tell(migrated.as_ref(), &report),
+        Output::Json => print(format!("{:#}\n", as_json(migrated.as_ref(), &report)).as_bytes()),
+    };
+    if report.config.is_some() { printed } else { ExitCode::FAILURE }
+}
+
+fn read(file: &str, port: &str) -> Result<Input, Diagnostic> {
+    Corefile::named(file, port).and_then(|corefile| corefile.read()).map_err(Diagnostic::error)
+}
+
+/// Migrates, then loads what came of it.
+fn run<'a>(file: &'a str, input: &Input) -> Result<(Option<Migrated>, Report<'a>), Diagnostic> {
+    let text = std::str::from_utf8(&input.contents)
+        .map_err(|error| Diagnostic::error(format!("{}: not UTF-8: {error}", input.name)))?;
+    let migrated = migrate(&input.name, text)?;
+    // Places in it are not places in the file that was read. Imports are still looked for beside that file.
+    let name = format!("{} (migrated)", input.name);
+    let input =
+        Input { name, contents: migrated.result.clone().into_bytes(), dns_port: input.dns_port.clone() };
+    let report = load(file, &input);
+    Ok((Some(migrated), report))
+}
+
+/// The result on standard output, all the rest on standard error.
+fn tell(migrated: Option<&Migrated>, report: &Report<'_>) -> ExitCode {
+    let mut printed = ExitCode::SUCCESS;
+    if let Some(Migrated { file, result, changes, notes }) = migrated {
+        for change in changes {
+            eprintln!("{file}:{}: {}: {}", change.line, change.what, change.why);
+        }
+        for note in notes {
+            eprintln!("note: {file}:{}: {}", note.line, note.text);
+        }
+        printed = print(result.as_bytes());
+    }
+    let color = io::stderr().is_terminal();
+    for finding in &report.findings {
+        eprintln!("\n{}", finding.render(color));
+    }
+    printed
+}
+
+fn as_json(migrated: Option<&Migrated>, report: &Report<'_>) -> Value {
+    let migrated = migrated.cloned().unwrap_or_default();
+    let changes: Vec<Value> = migrated
+        .changes
+        .iter()
+        .map(|change| json!({ "line": change.line, "what": change.what, "why": change.why }))
+        .collect();
+    let notes: Vec<Value> =
+        migrated.notes.iter().map(|note| json!({ "line": note.line, "text": note.text })).collect();
+    json!({
+        "file": report.file,
+        "changes": changes,
+        "notes": notes,
+        "result": migrated.result,
+        "ok": report.config.is_some(),
+        "diagnostics": as_values(&report.findings),
+    })
+}

@@ -1,0 +1,189 @@
+//! Differences from CoreDNS that are meant to be: one row each, as docs/differences.md has them.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use testkit::client::Outcome;
+use testkit::cluster::Stored;
+use testkit::cluster::names::reverse;
+use testkit::cluster::objects::{label_of, list, name_of, namespace_of, text};
+use testkit::compare::{Difference, Line};
+use testkit::message::{Message, Record};
+
+use super::Variant;
+
+const PTR: u16 = 12;
+
+/// Zone of the cluster set in every variant that has one.
+const SET: &str = ".clusterset.local.";
+
+/// Knows the objects that are behind such differences.
+pub struct Meant {
+    variant: Variant,
+    /// `.name.namespace.svc.` of what has a slice of host names.
+    with_host_names: BTreeSet<String>,
+    /// `.name.namespace.svc.` of imports without ports.
+    without_ports: BTreeSet<String>,
+    /// Names of the addresses in slices of no Service.
+    nobodys: BTreeSet<String>,
+}
+
+/// A difference with its question and answers taken apart.
+struct Case<'a> {
+    difference: &'a Difference,
+    /// In lower case.
+    name: String,
+    mixed_case: bool,
+    qtype: u16,
+    coredns: Option<Message>,
+    rhumb: Option<Message>,
+}
+
+type Row = (&'static str, fn(&Meant, &Case<'_>) -> bool);
+
+const MEANT: &[Row] = &[
+    // Records come in no order, so which of them fit is chance; CoreDNS differs from itself here.
+    ("a truncated reply holds whichever records fit", truncated_alike),
+    ("EndpointSlices of addressType FQDN are left out", host_names),
+    ("PTR for an endpoint in a slice of no Service is answered", nobodys),
+    // Its PTR records point to names with two dots at the end, which cannot be packed.
+    ("PTR in a block for the root is answered", root),
+    ("NS and ns.dns are the same in any case", name_servers),
+    ("a ServiceImport without ports has its addresses", import_without_ports),
+    ("PTR of what only the cluster set knows", ptr_into_the_set),
+    ("ServiceImports are chosen by labels", imports_by_labels),
+    ("names longer than 255 octets are left out", too_long),
+];
+
+impl Meant {
+    pub fn new(variant: &Variant, stored: &Stored) -> Self {
+        let within = |slice, label| {
+            label_of(slice, label).map(|service| format!(".{service}.{}.svc.", namespace_of(slice)))
+        };
+        let host_names = stored.slices.iter().filter(|slice| text(slice, "/addressType") == "FQDN");
+        let with_host_names = host_names
+            .flat_map(|slice| {
+                [
+                    within(slice, "kubernetes.io/service-name"),
+                    within(slice, "multicluster.kubernetes.io/service-name"),
+                ]
+            })
+            .flatten()
+            .collect();
+        let imports = stored.imports.iter().filter(|import| list(import, "/spec/ports").is_empty());
+        let without_ports =
+            imports.map(|import| format!(".{}.{}.svc.", name_of(import), namespace_of(import))).collect();
+        let service = |slice| label_of(slice, "kubernetes.io/service-name").unwrap_or_default();
+        let nobodys = stored
+            .slices
+            .iter()
+            .filter(|slice| service(slice).is_empty())
+            .flat_map(|slice| list(slice, "/endpoints"))
+            .flat_map(|endpoint| list(endpoint, "/addresses"))
+            .filter_map(|address| text(address, "").parse::<IpAddr>().ok())
+            .map(|address| reverse(address) + ".")
+            .collect();
+        Self { variant: *variant, with_host_names, without_ports, nobodys }
+    }
+
+    /// Why a difference is accepted, if it is.
+    pub fn reason(&self, difference: &Difference) -> Option<&'static str> {
+        let query = Message::decode(&difference.query.wire);
+        let question = query.questions.first()?;
+        let name = question.name.to_string();
+        let message = |i: usize| difference.outcomes[i].reply().map(Message::decode);
+        let case = Case {
+            difference,
+            mixed_case: name.bytes().any(|byte| byte.is_ascii_uppercase()),
+            name: name.to_lowercase(),
+            qtype: question.qtype,
+            coredns: message(0),
+            rhumb: message(1),
+        };
+        MEANT.iter().find(|(_, fits)| fits(self, &case)).map(|(reason, _)| *reason)
+    }
+
+    /// Whether a name is one of these Services, or below one.
+    fn is_within(services: &BTreeSet<String>, name: &str) -> bool {
+        let name = format!(".{name}");
+        services.iter().any(|service| name.contains(service.as_str()))
+    }
+}
+
+impl Case<'_> {
+    /// Whether all differing lines are records of the given sections.
+    fn only_records_differ(&self, sections: &[&str]) -> bool {
+        self.difference.lines.iter().all(|line| {
+            let (Line::Left(text) | Line::Right(text)) = line;
+            sections.iter().any(|section| text.starts_with(section))
+        })
+    }
+
+    /// Names that the answers of CoreDNS belong to.
+    fn owners(&self) -> impl Iterator<Item = String> {
+        let records: &[Record] = self.coredns.as_ref().map_or(&[], |message| &message.answer);
+        records.iter().map(|record| record.owner.to_string().to_lowercase())
+    }
+
+    fn coredns_is_silent(&self) -> bool {
+        matches!(self.difference.outcomes[0], Outcome::NoAnswer(_)) && self.rhumb.is_some()
+    }
+}
+
+fn truncated_alike(_: &Meant, case: &Case<'_>) -> bool {
+    const TC: u16 = 0x0200;
+    let truncated =
+        |message: &Option<Message>| message.as_ref().is_some_and(|message| message.bits & TC != 0);
+    truncated(&case.coredns)
+        && truncated(&case.rhumb)
+        && case.only_records_differ(&["answer ", "additional "])
+}
+
+/// Asked for, or at the end of a chain of names.
+fn host_names(meant: &Meant, case: &Case<'_>) -> bool {
+    let names = case.owners().chain([case.name.clone()]);
+    names.into_iter().any(|name| Meant::is_within(&meant.with_host_names, &name))
+}
+
+fn nobodys(meant: &Meant, case: &Case<'_>) -> bool {
+    case.qtype == PTR
+        && case.coredns_is_silent()
+        && meant.nobodys.iter().any(|name| case.name.ends_with(name.as_str()))
+}
+
+fn root(meant: &Meant, case: &Case<'_>) -> bool {
+    meant.variant.zones == "." && case.qtype == PTR && case.coredns_is_silent()
+}
+
+fn name_servers(_: &Meant, case: &Case<'_>) -> bool {
+    const NS: u16 = 2;
+    let asked = case.name.starts_with("ns.dns.") || case.qtype == NS;
+    // Or a name that only begins so.
+    let longer = case.name.starts_with("ns.dns.") && case.name.matches('.').count() > 4;
+    asked && (case.mixed_case || longer)
+}
+
+fn import_without_ports(meant: &Meant, case: &Case<'_>) -> bool {
+    case.name.ends_with(SET) && Meant::is_within(&meant.without_ports, &case.name)
+}
+
+fn ptr_into_the_set(meant: &Meant, case: &Case<'_>) -> bool {
+    let Some(rhumb) = &case.rhumb else { return false };
+    let denied = case.coredns.as_ref().is_some_and(|message| message.answer.is_empty());
+    let line = |record: &Record| record.to_string().to_lowercase().ends_with(SET);
+    meant.variant.options.contains("multicluster")
+        && case.qtype == PTR
+        && (denied || case.coredns_is_silent())
+        && !rhumb.answer.is_empty()
+        && rhumb.answer.iter().all(line)
+}
+
+fn imports_by_labels(meant: &Meant, case: &Case<'_>) -> bool {
+    let selected = meant.variant.options.lines().any(|line| line.trim().starts_with("labels"));
+    selected && meant.variant.options.contains("multicluster") && case.name.ends_with(SET)
+}
+
+/// What whoami puts in front of the longest names.
+fn too_long(_: &Meant, case: &Case<'_>) -> bool {
+    case.name.len() >= 254 && case.only_records_differ(&["additional _"])
+}

@@ -1,0 +1,162 @@
+//! What the comparisons of the `kubernetes` plugin share: a made-up cluster behind a real API server, two
+//! servers on the same Corefile, and the list of differences that are meant to be.
+
+mod meant;
+
+use std::fmt::Write;
+use std::net::{IpAddr, SocketAddr};
+
+use serde_json::json;
+use testkit::cluster::changes::Changes;
+use testkit::cluster::generate::{self, Maker, Size};
+use testkit::cluster::objects::{Object, Resource};
+use testkit::cluster::{Cluster, Stored, load};
+use testkit::peers::Peer;
+use testkit::random::seed_from_env;
+use testkit::{DnsServer, Kind, ports};
+
+pub use meant::Meant;
+
+/// A cluster full of made-up objects.
+pub struct World {
+    pub seed: u64,
+    pub cluster: Cluster,
+    pub stored: Stored,
+}
+
+impl World {
+    /// With the changes that can follow. None, and a line saying so, when a peer is not built.
+    pub fn create(size: Size) -> Option<(Self, Changes)> {
+        let peers = [Peer::CoreDns, Peer::Etcd, Peer::KubeApiserver];
+        if peers.iter().any(|peer| peer.for_test().is_none()) {
+            return None;
+        }
+        let seed = seed_from_env();
+        let cluster = Cluster::alone().expect("an API server");
+        load::install_service_imports(cluster.api()).expect("ServiceImports");
+        let mut maker = Maker::new(seed);
+        let mut objects = maker.cluster(size);
+        objects.push(dns_service());
+        objects.push(dns_slice());
+        load::load(cluster.api(), &objects).unwrap_or_else(|error| panic!("{error}"));
+        let stored = Stored::read(cluster.api()).expect("all objects");
+        Some((Self { seed, cluster, stored }, Changes::new(maker, objects)))
+    }
+
+    /// The plugin's line that names the cluster.
+    pub fn source(&self) -> String {
+        format!("kubeconfig {}", self.cluster.kubeconfig().display())
+    }
+}
+
+/// The Service that this machine's own addresses belong to, if it has any but loopback: the name server of the
+/// zone, for a server that listens everywhere.
+fn dns_service() -> Object {
+    let body = json!({
+        "metadata": {"name": "kube-dns", "labels": {"tier": "front", "env": "prod"}},
+        "spec": {
+            "clusterIP": "10.96.0.10",
+            "ports": [
+                {"name": "dns", "port": 53, "protocol": "UDP"},
+                {"name": "dns-tcp", "port": 53, "protocol": "TCP"},
+            ],
+        },
+    });
+    Object::new(Resource::Service, "shop", "kube-dns", body)
+}
+
+fn dns_slice() -> Object {
+    // An address of documentation keeps the slice full where the machine has none of its own.
+    let mut addresses = vec!["192.0.2.53".to_owned()];
+    addresses.extend(own_addresses());
+    let endpoints: Vec<_> = addresses.iter().map(|ip| json!({"addresses": [ip]})).collect();
+    let body = json!({
+        "metadata": {"name": "kube-dns-own", "labels": {
+            "kubernetes.io/service-name": "kube-dns", "tier": "front", "env": "prod",
+        }},
+        "addressType": "IPv4",
+        "endpoints": endpoints,
+        "ports": [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns-tcp", "port": 53}],
+    });
+    Object::new(Resource::EndpointSlice, "shop", "kube-dns-own", body)
+}
+
+/// The machine's own IPv4 addresses that are not loopback's.
+fn own_addresses() -> Vec<String> {
+    let interfaces = net::interfaces().unwrap_or_default();
+    let addresses = interfaces.iter().flat_map(|interface| &interface.addrs).map(SocketAddr::ip);
+    addresses.filter(|ip| ip.is_ipv4() && !ip.is_loopback()).map(|ip: IpAddr| ip.to_string()).collect()
+}
+
+/// One way to use the plugin.
+#[derive(Clone, Copy)]
+pub struct Variant {
+    pub name: &'static str,
+    /// The zones of the block; its own are the root.
+    pub zones: &'static str,
+    /// Lines inside the plugin's braces.
+    pub options: &'static str,
+    /// Lines of other plugins.
+    pub others: &'static str,
+    /// Whether it listens on loopback only, as all do but those that look for name servers.
+    pub bound: bool,
+}
+
+/// `cluster.local` and all reverse zones.
+pub const ZONES: &str = "cluster.local in-addr.arpa ip6.arpa";
+
+/// The default, for the others to start from.
+pub const PLAIN: Variant = Variant { name: "default", zones: ZONES, options: "", others: "", bound: true };
+
+/// CoreDNS and Rhumb, both ready.
+pub struct Pair {
+    pub coredns: DnsServer,
+    pub rhumb: DnsServer,
+}
+
+impl Pair {
+    /// Both started at once; each is told by lines of its own where the objects are.
+    pub fn start(variant: &Variant, coredns: &str, rhumb: &str) -> Self {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| start(Kind::CoreDns, variant, coredns));
+            let rhumb = start(Kind::Rhumb, variant, rhumb);
+            Self { coredns: other.join().expect("CoreDNS starts"), rhumb }
+        })
+    }
+}
+
+pub fn start(kind: Kind, variant: &Variant, from: &str) -> DnsServer {
+    let (port, ready) = (ports::free().expect("a port"), ports::free().expect("a port"));
+    let server = DnsServer::start(kind, &corefile(variant, from, port, ready), port)
+        .unwrap_or_else(|error| panic!("{}: {error}", variant.name));
+    server.wait_until_ready(ready).unwrap_or_else(|error| panic!("{}: {error}", variant.name));
+    server
+}
+
+fn corefile(variant: &Variant, from: &str, port: u16, ready: u16) -> String {
+    let mut hosts = String::new();
+    for (name, addresses) in generate::OUTSIDE {
+        for address in *addresses {
+            let _ = writeln!(hosts, "        {address} {name}");
+        }
+    }
+    let bind = if variant.bound { "bind 127.0.0.1" } else { "" };
+    format!(
+        ".:{port} {{
+    {bind}
+    errors
+    ready 127.0.0.1:{ready}
+    hosts {{
+{hosts}        no_reverse
+        fallthrough
+    }}
+    kubernetes {} {{
+        {}
+        {}
+    }}
+    {}
+}}
+",
+        variant.zones, from, variant.options, variant.others
+    )
+}
