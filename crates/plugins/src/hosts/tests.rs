@@ -6,9 +6,9 @@ use server::log;
 use wire::NameBuf;
 
 use super::lines::Lines;
-use crate::reverse;
 use super::table::Table;
 use crate::harness::{answer, ask, configure, refused, service};
+use crate::reverse;
 
 /// What hosts files may hold, and more.
 const HOSTS: &str = r"# comment

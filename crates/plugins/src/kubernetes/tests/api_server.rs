@@ -82,7 +82,8 @@ impl Loaded {
         }
         let mut refused = Vec::new();
         for mut object in objects {
-            let (namespace, name) = (namespace_of(&object).to_owned(), text_at(&object, "/metadata/name").to_owned());
+            let (namespace, name) =
+                (namespace_of(&object).to_owned(), text_at(&object, "/metadata/name").to_owned());
             let Some(path) = path(&object, &namespace) else { continue };
             complete(&mut object);
             if cluster.api().create(&path, &object).is_err() {
