@@ -60,6 +60,29 @@ const CLUSTER: &str = ".:53 {
 }
 ";
 
+/// As kubeadm writes it. The cache is above the cluster, so that all but the first answer are hits.
+const KUBEADM: &str = ".:53 {
+    errors
+    health 127.0.0.1:8080 {
+        lameduck 5s
+    }
+    ready 127.0.0.1:8181
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+        manifests FOLDER
+        pods insecure
+        ttl 30
+    }
+    prometheus 127.0.0.1:9153
+    forward . 127.0.0.1:9 {
+        max_concurrent 1000
+    }
+    cache 30
+    loop
+    reload
+    loadbalance
+}
+";
+
 /// A Service with addresses of its own, and one with endpoints.
 const MANIFESTS: &str = "
 apiVersion: v1
@@ -95,7 +118,6 @@ status: { phase: Running, podIPs: [{ ip: 10.244.1.1 }] }
 fn clusters_allocate_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("shop.yaml"), MANIFESTS).expect("it can be written");
-    let corefile = CLUSTER.replace("FOLDER", &folder.path().display().to_string());
     let questions = [
         ("web.shop.svc.cluster.local.", Rtype::A),
         ("Web.Shop.svc.Cluster.Local.", Rtype::AAAA),
@@ -119,7 +141,10 @@ fn clusters_allocate_nothing() {
         ("1.1.244.10.in-addr.arpa.", Rtype::PTR),
         ("9.9.9.9.in-addr.arpa.", Rtype::PTR),
     ];
-    allocate_nothing(&corefile, &questions);
+    for corefile in [CLUSTER, KUBEADM] {
+        let corefile = corefile.replace("FOLDER", &folder.path().display().to_string());
+        allocate_nothing(&corefile, &questions);
+    }
 }
 
 #[test]
