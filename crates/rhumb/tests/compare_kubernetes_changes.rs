@@ -46,8 +46,8 @@ fn a_cluster_that_changes() {
     let size = Size { services: 120, pods: 80, imports: 25 };
     let Some((world, mut changes)) = World::create(size) else { return };
     let source = world.source();
-    let everything = Pair::start(&EVERYTHING, &source, &source);
-    let selected = Pair::start(&SELECTED, &source, &source);
+    let everything = Pair::start(&world, &EVERYTHING, &source, &source);
+    let selected = Pair::start(&world, &SELECTED, &source, &source);
     let pairs = [
         (
             &EVERYTHING,

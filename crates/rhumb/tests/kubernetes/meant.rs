@@ -5,14 +5,18 @@ use std::net::IpAddr;
 
 use testkit::client::Outcome;
 use testkit::cluster::Stored;
+use testkit::cluster::generate::OUTSIDE;
 use testkit::cluster::names::reverse;
 use testkit::cluster::objects::{label_of, list, name_of, namespace_of, text};
-use testkit::compare::{Difference, Line};
+use testkit::compare::{Difference, Line, Options, differences};
 use testkit::message::{Message, Record};
 
 use super::Variant;
 
 const PTR: u16 = 12;
+
+const SERVICE: &str = "kubernetes.io/service-name";
+const IMPORTED: &str = "multicluster.kubernetes.io/service-name";
 
 /// Zone of the cluster set in every variant that has one.
 const SET: &str = ".clusterset.local.";
@@ -24,6 +28,8 @@ pub struct Meant {
     with_host_names: BTreeSet<String>,
     /// `.name.namespace.svc.` of imports without ports.
     without_ports: BTreeSet<String>,
+    /// The same of imports with a slice that does not say where it comes from.
+    without_cluster: BTreeSet<String>,
     /// Names of the addresses in slices of no Service.
     nobodys: BTreeSet<String>,
 }
@@ -53,6 +59,9 @@ const MEANT: &[Row] = &[
     ("PTR of what only the cluster set knows", ptr_into_the_set),
     ("ServiceImports are chosen by labels", imports_by_labels),
     ("names longer than 255 octets are left out", too_long),
+    ("SRV of an import whose slice names no cluster is answered", import_of_no_cluster),
+    // To learn whether a name exists CoreDNS looks it up, whatever was asked, and its cache keeps what it found.
+    ("an ExternalName is looked up only for the types that show it", cached_earlier),
 ];
 
 impl Meant {
@@ -62,18 +71,19 @@ impl Meant {
         };
         let host_names = stored.slices.iter().filter(|slice| text(slice, "/addressType") == "FQDN");
         let with_host_names = host_names
-            .flat_map(|slice| {
-                [
-                    within(slice, "kubernetes.io/service-name"),
-                    within(slice, "multicluster.kubernetes.io/service-name"),
-                ]
-            })
+            .flat_map(|slice| [within(slice, SERVICE), within(slice, IMPORTED)])
             .flatten()
             .collect();
         let imports = stored.imports.iter().filter(|import| list(import, "/spec/ports").is_empty());
         let without_ports =
             imports.map(|import| format!(".{}.{}.svc.", name_of(import), namespace_of(import))).collect();
-        let service = |slice| label_of(slice, "kubernetes.io/service-name").unwrap_or_default();
+        let without_cluster = stored
+            .slices
+            .iter()
+            .filter(|slice| label_of(slice, "multicluster.kubernetes.io/source-cluster").is_none())
+            .filter_map(|slice| within(slice, IMPORTED))
+            .collect();
+        let service = |slice| label_of(slice, SERVICE).unwrap_or_default();
         let nobodys = stored
             .slices
             .iter()
@@ -83,7 +93,7 @@ impl Meant {
             .filter_map(|address| text(address, "").parse::<IpAddr>().ok())
             .map(|address| reverse(address) + ".")
             .collect();
-        Self { variant: *variant, with_host_names, without_ports, nobodys }
+        Self { variant: *variant, with_host_names, without_ports, without_cluster, nobodys }
     }
 
     /// Why a difference is accepted, if it is.
@@ -183,7 +193,22 @@ fn imports_by_labels(meant: &Meant, case: &Case<'_>) -> bool {
     selected && meant.variant.options.contains("multicluster") && case.name.ends_with(SET)
 }
 
+fn import_of_no_cluster(meant: &Meant, case: &Case<'_>) -> bool {
+    const SRV: u16 = 33;
+    case.qtype == SRV && case.coredns_is_silent() && Meant::is_within(&meant.without_cluster, &case.name)
+}
+
+fn cached_earlier(meant: &Meant, case: &Case<'_>) -> bool {
+    let [coredns, rhumb] = &case.difference.outcomes;
+    let options = Options { any_ttl: true, ..Options::default() };
+    let outside = |name: String| OUTSIDE.iter().any(|(outside, _)| name.trim_end_matches('.') == *outside);
+    meant.variant.others.contains("cache")
+        && case.owners().chain([case.name.clone()]).any(outside)
+        && differences(coredns, rhumb, &options).is_empty()
+}
+
 /// What whoami puts in front of the longest names.
 fn too_long(_: &Meant, case: &Case<'_>) -> bool {
-    case.name.len() >= 254 && case.only_records_differ(&["additional _"])
+    // The name in the packet is one octet longer, and `_udp` takes five.
+    case.name.len() + 1 + 5 > 255 && case.only_records_differ(&["additional _"])
 }

@@ -22,6 +22,7 @@ pub struct World {
     pub seed: u64,
     pub cluster: Cluster,
     pub stored: Stored,
+    upstream: DnsServer,
 }
 
 impl World {
@@ -36,11 +37,16 @@ impl World {
         load::install_service_imports(cluster.api()).expect("ServiceImports");
         let mut maker = Maker::new(seed);
         let mut objects = maker.cluster(size);
-        objects.push(dns_service());
-        objects.push(dns_slice());
+        objects.extend([dns_service(), dns_slice(), asking_pod()]);
         load::load(cluster.api(), &objects).unwrap_or_else(|error| panic!("{error}"));
         let stored = Stored::read(cluster.api()).expect("all objects");
-        Some((Self { seed, cluster, stored }, Changes::new(maker, objects)))
+        let upstream = DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).expect("an upstream");
+        Some((Self { seed, cluster, stored, upstream }, Changes::new(maker, objects)))
+    }
+
+    /// Where a server forwards what it does not know; nothing is asked outside this machine.
+    pub fn upstream(&self) -> SocketAddr {
+        self.upstream.addr()
     }
 
     /// The plugin's line that names the cluster.
@@ -81,12 +87,34 @@ fn dns_slice() -> Object {
     Object::new(Resource::EndpointSlice, "shop", "kube-dns-own", body)
 }
 
+/// The pod that all questions of tests come from.
+fn asking_pod() -> Object {
+    let body = json!({
+        "metadata": {"name": "client", "labels": {"tier": "front"}},
+        "spec": {"containers": [{"name": "c", "image": "none"}]},
+    });
+    let mut pod = Object::new(Resource::Pod, "shop", "client", body);
+    pod.status = Some(json!({"phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}));
+    pod
+}
+
 /// The machine's own IPv4 addresses that are not loopback's.
 fn own_addresses() -> Vec<String> {
     let interfaces = net::interfaces().unwrap_or_default();
     let addresses = interfaces.iter().flat_map(|interface| &interface.addrs).map(SocketAddr::ip);
     addresses.filter(|ip| ip.is_ipv4() && !ip.is_loopback()).map(|ip: IpAddr| ip.to_string()).collect()
 }
+
+/// Denies everything.
+const UPSTREAM: &str = "\
+.:{port} {
+    bind 127.0.0.1
+    template ANY ANY {
+        rcode NXDOMAIN
+        authority \". 60 IN SOA a.root-servers.example. hostmaster.example. 1 1800 900 604800 86400\"
+    }
+}
+";
 
 /// One way to use the plugin.
 #[derive(Clone, Copy)]
@@ -96,7 +124,7 @@ pub struct Variant {
     pub zones: &'static str,
     /// Lines inside the plugin's braces.
     pub options: &'static str,
-    /// Lines of other plugins.
+    /// Lines of other plugins. In them `{upstream}` is the address of one that denies everything.
     pub others: &'static str,
     /// Whether it listens on loopback only, as all do but those that look for name servers.
     pub bound: bool,
@@ -116,19 +144,21 @@ pub struct Pair {
 
 impl Pair {
     /// Both started at once; each is told by lines of its own where the objects are.
-    pub fn start(variant: &Variant, coredns: &str, rhumb: &str) -> Self {
+    pub fn start(world: &World, variant: &Variant, coredns: &str, rhumb: &str) -> Self {
+        let upstream = world.upstream();
         std::thread::scope(|scope| {
-            let other = scope.spawn(|| start(Kind::CoreDns, variant, coredns));
-            let rhumb = start(Kind::Rhumb, variant, rhumb);
+            let other = scope.spawn(|| start(Kind::CoreDns, variant, coredns, upstream));
+            let rhumb = start(Kind::Rhumb, variant, rhumb, upstream);
             Self { coredns: other.join().expect("CoreDNS starts"), rhumb }
         })
     }
 }
 
-pub fn start(kind: Kind, variant: &Variant, from: &str) -> DnsServer {
+fn start(kind: Kind, variant: &Variant, from: &str, upstream: SocketAddr) -> DnsServer {
     let (port, ready) = (ports::free().expect("a port"), ports::free().expect("a port"));
-    let server = DnsServer::start(kind, &corefile(variant, from, port, ready), port)
-        .unwrap_or_else(|error| panic!("{}: {error}", variant.name));
+    let corefile = corefile(variant, from, port, ready).replace("{upstream}", &upstream.to_string());
+    let server =
+        DnsServer::start(kind, &corefile, port).unwrap_or_else(|error| panic!("{}: {error}", variant.name));
     server.wait_until_ready(ready).unwrap_or_else(|error| panic!("{}: {error}", variant.name));
     server
 }
