@@ -67,6 +67,7 @@ fn equals_itself() {
     let generator = Generator::new(seed, names::pools(&stored, zones, seed), Options::default());
     let report = Comparison::new(("left", left.addr()), ("right", right.addr()))
         .timeout(Duration::from_secs(2))
+        .accept(|difference| difference.is_of_truncation().then_some("truncated"))
         .check(generator, 1_500);
     println!("{:?}, {} silent", report.rcodes, report.silent);
     for rcode in ["NOERROR", "NXDOMAIN"] {

@@ -1,5 +1,6 @@
 //! How an API server is reached: addresses, certificates, tokens. All of it is kube's; requests are not.
 
+use std::fs;
 use std::future::Future;
 use std::path::Path;
 use std::pin::pin;
@@ -142,6 +143,8 @@ fn kubeconfig(file: &Path, context: Option<&str>) -> Result<Config, String> {
         Some(context) => format!("{}, context {context:?}: {e}", file.display()),
         None => format!("{}: {e}", file.display()),
     };
+    // In the words of Kubernetes' own client.
+    fs::metadata(file).map_err(|e| format!("stat {}: {}", file.display(), golang::system_error(&e)))?;
     let read = Kubeconfig::read_from(file).map_err(named)?;
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
     // It waits for nothing, though its type would let it.
@@ -152,6 +155,10 @@ fn kubeconfig(file: &Path, context: Option<&str>) -> Result<Config, String> {
 }
 
 fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Config, String> {
+    if !url.contains("://") && url.contains('/') {
+        let why = format!("host must be a URL or a host:port pair: {url:?}");
+        return Err(format!("failed to create kubernetes notification controller: {why:?}"));
+    }
     let with_scheme = match (url.contains("://"), tls) {
         (true, _) => url.to_owned(),
         (false, Some(_)) => format!("https://{url}"),
@@ -164,7 +171,7 @@ fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Config, String> {
     let mut config = Config::new(uri);
     if let Some(tls) = tls {
         for file in [&tls.certificate, &tls.key] {
-            std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
+            fs::read(file).map_err(|e| format!("open {}: {}", file.display(), golang::system_error(&e)))?;
         }
         config.root_cert = Some(certificates(&tls.authority)?);
         config.auth_info.client_certificate = Some(tls.certificate.display().to_string());
@@ -175,7 +182,7 @@ fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Config, String> {
 
 fn certificates(file: &Path) -> Result<Vec<Vec<u8>>, String> {
     let named = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
-    let pem = std::fs::read(file).map_err(|e| named(&e))?;
+    let pem = fs::read(file).map_err(|e| format!("open {}: {}", file.display(), golang::system_error(&e)))?;
     let found: Result<Vec<_>, _> =
         CertificateDer::pem_slice_iter(&pem).map(|der| der.map(|der| der.to_vec())).collect();
     match found {

@@ -43,6 +43,21 @@ pub struct Difference {
     pub lines: Vec<Line>,
 }
 
+impl Difference {
+    /// Whether both replies are truncated and hold other records only: of those in no order, which ones fit is
+    /// chance, and a server may differ from itself.
+    pub fn is_of_truncation(&self) -> bool {
+        const TC: u16 = 0x0200;
+        let truncated =
+            |outcome: &Outcome| outcome.reply().is_some_and(|reply| Message::decode(reply).bits & TC != 0);
+        let a_record = |line: &Line| {
+            let (Line::Left(text) | Line::Right(text)) = line;
+            text.starts_with("answer ") || text.starts_with("additional ")
+        };
+        self.outcomes.iter().all(truncated) && self.lines.iter().all(a_record)
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.query.description)?;
@@ -269,6 +284,30 @@ mod tests {
                 Line::Right(text) => format!("+{text}\n"),
             })
             .collect()
+    }
+
+    #[test]
+    fn truncated_replies_may_hold_other_records() {
+        let query = GeneratedQuery {
+            wire: vec![],
+            transport: crate::client::Transport::Udp,
+            description: String::new(),
+        };
+        let truncated = |bits: u16, last: u8| {
+            changed(|r| {
+                r.bits |= bits;
+                r.sections[0][1] = record(POINTER, 1, 30, &[10, 0, 0, last]);
+            })
+        };
+        let of_truncation = |left: Outcome, right: Outcome| {
+            let lines = differences(&left, &right, &Options::default());
+            let names = ["left".into(), "right".into()];
+            Difference { names, query: query.clone(), outcomes: [left, right], lines }.is_of_truncation()
+        };
+        assert!(of_truncation(truncated(0x0200, 2), truncated(0x0200, 3)));
+        assert!(!of_truncation(truncated(0x0200, 2), truncated(0, 3)));
+        assert!(!of_truncation(truncated(0, 2), truncated(0, 3)));
+        assert!(!of_truncation(truncated(0x0200, 2), truncated(0x0203, 3)));
     }
 
     #[test]
