@@ -2,6 +2,7 @@
 //! (for users) and `tests.rs`. None opens a socket or a watch of its own; the server does that for them.
 //! `order.rs` is the one list that says which plugin stands where in a chain.
 
+mod acl;
 mod any;
 mod bind;
 mod bufsize;

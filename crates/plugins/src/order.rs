@@ -3,9 +3,9 @@
 use server::{Availability, PluginSpec, SetupFn};
 
 use crate::{
-    any, bind, bufsize, cache, cancel, chaos, debug, erratic, errors, federation, forward, header, health,
-    hosts, kubernetes, loadbalance, local, log, r#loop, metadata, minimal, nsid, prometheus, ready, reload,
-    root, timeouts, whoami,
+    acl, any, bind, bufsize, cache, cancel, chaos, debug, erratic, errors, federation, forward, header,
+    health, hosts, kubernetes, loadbalance, local, log, r#loop, metadata, minimal, nsid, prometheus, ready,
+    reload, root, timeouts, whoami,
 };
 
 /// All directives, outermost first.
@@ -44,7 +44,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("tsig", "checks and makes transaction signatures", TO_COME),
     plugin("rewrite", "changes queries and replies", TO_COME),
     plugin("autopath", "follows the search path of a pod on the server", TO_COME),
-    plugin("acl", "lets some clients in", TO_COME),
+    plugin("acl", "lets some clients in", here(acl::setup)),
     plugin("cache", "remembers replies", here(cache::setup)),
     plugin("header", "sets and clears header flags", here(header::setup)),
     plugin("dnssec", "signs replies as they leave", TO_COME),

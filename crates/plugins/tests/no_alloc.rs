@@ -17,6 +17,11 @@ const COREFILE: &str = ".:53 {
     bufsize 1232
     any
     local
+    acl shop.example {
+        block net 10.0.0.0/8 2001:db8::/32
+        filter type HTTPS
+        allow net 127.0.0.1
+    }
     header {
         response set ra
     }

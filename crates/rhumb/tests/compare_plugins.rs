@@ -200,6 +200,26 @@ fn hosts_falling_through_to_whoami() {
 }
 
 #[test]
+fn acl_by_zone_type_and_network() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n log\n acl b.example.org wild.example.org {\n  allow type A net 127.0.0.1\n  block net 10.0.0.0/8 2001:db8::/32\n  filter type AAAA MX net 192.0.2.1 127.0.0.0/8\n  block type TXT SRV ANY net *\n  drop type HTTPS\n }\n \
+                   acl {\n  block type A AAAA net 127.0.0.0/8\n  filter type NS SOA AXFR\n  block net ::/0\n }\n \
+                   acl localhost {\n  DROP TYPE PTR NET 127.0.0.1\n  block\n }\n hosts hosts {\n  fallthrough\n }\n whoami\n}\n",
+        files: HOSTS,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn acl_among_others() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n log\n nsid the one\n bufsize 900\n chaos Version author\n any\n loadbalance\n header {\n  response set ra\n }\n minimal\n acl example.org {\n  allow net 127.0.0.0/30 type A\n  block\n }\n acl . {\n  filter type * net 0.0.0.0/1\n }\n hosts hosts {\n  fallthrough\n }\n whoami\n}\n",
+        files: HOSTS,
+        ..PLAIN
+    });
+}
+
+#[test]
 fn loadbalance_minimal_header() {
     check(&Set {
         corefile: ".:{port} {\n bind 127.0.0.1\n log\n errors\n loadbalance\n minimal\n header {\n  response set ra\n  response clear aa\n  query set rd\n }\n hosts hosts {\n fallthrough\n }\n whoami\n}\n",

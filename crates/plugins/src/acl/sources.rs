@@ -1,0 +1,67 @@
+//! The clients a line is about.
+
+use std::net::IpAddr;
+
+use corefile::reverse::Prefix;
+
+/// A set of addresses. The families are apart: `::/0` is about IPv6 clients only.
+pub(super) struct Sources {
+    v4: Ranges,
+    v6: Ranges,
+}
+
+/// First and last addresses; sorted, none touching another, so that one binary search finds the only candidate.
+type Ranges = Box<[(u128, u128)]>;
+
+impl Sources {
+    pub fn everybody() -> Sources {
+        Sources { v4: Box::new([(0, u128::MAX)]), v6: Box::new([(0, u128::MAX)]) }
+    }
+
+    pub fn new(networks: &[Prefix]) -> Sources {
+        let (v4, v6): (Vec<Prefix>, Vec<Prefix>) =
+            networks.iter().map(narrow).partition(|network| network.address.is_ipv4());
+        Sources { v4: merged(&v4), v6: merged(&v6) }
+    }
+
+    /// Whether the address, which is IPv4 if it can be, is one of them.
+    pub fn has(&self, client: IpAddr) -> bool {
+        let (ranges, address) = match client {
+            IpAddr::V4(address) => (&self.v4, u128::from(address.to_bits())),
+            IpAddr::V6(address) => (&self.v6, address.to_bits()),
+        };
+        let after = ranges.partition_point(|(first, _)| *first <= address);
+        after.checked_sub(1).and_then(|at| ranges.get(at)).is_some_and(|(_, last)| address <= *last)
+    }
+}
+
+/// A network of IPv4 addresses in IPv6 form is one of IPv4, as its clients are; or the line would be about nobody.
+fn narrow(network: &Prefix) -> Prefix {
+    match (network.address, network.address.to_canonical(), network.bits) {
+        (IpAddr::V6(_), address @ IpAddr::V4(_), bits @ 96..) => Prefix { address, bits: bits - 96 },
+        (address, _, bits) => Prefix { address, bits },
+    }
+}
+
+fn merged(networks: &[Prefix]) -> Ranges {
+    let mut ranges: Vec<(u128, u128)> = networks.iter().map(range).collect();
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, kept| {
+        let touches = next.0 <= kept.1.saturating_add(1);
+        if touches {
+            kept.1 = kept.1.max(next.1);
+        }
+        touches
+    });
+    ranges.into()
+}
+
+fn range(network: &Prefix) -> (u128, u128) {
+    let (address, width) = match network.address {
+        IpAddr::V4(address) => (u128::from(address.to_bits()), 32),
+        IpAddr::V6(address) => (address.to_bits(), 128),
+    };
+    // A network of all 2¹²⁸ addresses has no number that is one more than its hosts.
+    let hosts = 1u128.checked_shl(width - network.bits.min(width)).map_or(u128::MAX, |size| size - 1);
+    (address & !hosts, address | hosts)
+}
