@@ -41,6 +41,20 @@ impl Regexp {
         self.regex.is_match(text.as_bytes())
     }
 
+    /// How many groups it has, the whole match not counted.
+    pub fn groups(&self) -> usize {
+        self.regex.captures_len() - 1
+    }
+
+    /// The first match and its groups; a group that took no part is empty.
+    pub fn find<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
+        let found = self.regex.captures(text.as_bytes())?;
+        let group = |group: Option<regex::bytes::Match<'_>>| {
+            group.and_then(|group| text.get(group.range())).unwrap_or_default()
+        };
+        Some(found.iter().map(group).collect())
+    }
+
     /// As it was written.
     pub fn source(&self) -> &str {
         &self.source

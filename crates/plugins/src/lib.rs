@@ -31,6 +31,7 @@ mod nsid;
 mod prometheus;
 mod ready;
 mod reload;
+mod rewrite;
 mod root;
 mod timeouts;
 mod whoami;

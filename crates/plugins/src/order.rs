@@ -5,7 +5,7 @@ use server::{Availability, PluginSpec, SetupFn};
 use crate::{
     acl, any, bind, bufsize, cache, cancel, chaos, debug, erratic, errors, federation, forward, header,
     health, hosts, kubernetes, loadbalance, local, log, r#loop, metadata, minimal, nsid, prometheus, ready,
-    reload, root, timeouts, whoami,
+    reload, rewrite, root, timeouts, whoami,
 };
 
 /// All directives, outermost first.
@@ -42,7 +42,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("chaos", "tells version, authors and host name in class CH", here(chaos::setup)),
     plugin("loadbalance", "shuffles addresses", here(loadbalance::setup)),
     plugin("tsig", "checks and makes transaction signatures", TO_COME),
-    plugin("rewrite", "changes queries and replies", TO_COME),
+    plugin("rewrite", "changes queries and replies", here(rewrite::setup)),
     plugin("autopath", "follows the search path of a pod on the server", TO_COME),
     plugin("acl", "lets some clients in", here(acl::setup)),
     plugin("cache", "remembers replies", here(cache::setup)),

@@ -105,6 +105,13 @@ fn meant(difference: &Difference) -> Option<&'static str> {
         }
         Line::Right(_) => false,
     };
+    if let [Line::Left(left), Line::Right(right)] = &difference.lines[..]
+        && left.starts_with("edns flags ")
+        && right.starts_with("edns flags ")
+        && (left.ends_with(" 0x100") || left.ends_with(" 0x0"))
+    {
+        return Some("rewrite: the OPT record has no time to live");
+    }
     if difference.query.description.contains(" . ")
         && difference.query.description.contains(" AXFR ")
         && difference.lines[0] == Line::Left("no answer".into())
@@ -358,3 +365,81 @@ fn malformed_packets_only() {
         ..PLAIN
     });
 }
+
+#[test]
+fn rewrite_names() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n \
+                   rewrite name old.example.org a.example.org\n \
+                   rewrite name prefix pre b answer auto\n \
+                   rewrite continue name suffix .example.com .example.org answer auto\n \
+                   rewrite name substring .mid. .b. answer auto\n \
+                   rewrite stop {\n name regex (.*)-(west|east)\\.example\\.net {1}.example.org\n \
+                   answer name (.*)\\.example\\.org {1}-west.example.net\n }\n \
+                   rewrite name regex ^bad(.*)$ {1}\n \
+                   rewrite name suffix .arpa .arpa answer value (.*)\\.example\\.org\\. {1}.value.\n \
+                   rewrite name exact many.example.org a.example.org answer auto\n \
+                   hosts hosts {\n fallthrough\n }\n whoami\n}\n",
+        files: HOSTS,
+        names: REWRITTEN,
+        malformed: 0.0,
+        logged: false,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn rewrite_replies() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n \
+                   rewrite continue ttl suffix example.org 30-300\n \
+                   rewrite continue ttl exact b.example.org 7\n \
+                   rewrite continue ttl regex ^v6 -5\n \
+                   rewrite continue rcode prefix a NOERROR REFUSED\n \
+                   rewrite continue rcode regex wild 0 3\n \
+                   rewrite continue rcode substring example.com SERVFAIL NXDOMAIN\n \
+                   rewrite type TXT A\n rewrite cname nobody.example. somebody.example.\n \
+                   hosts hosts\n}\n",
+        files: HOSTS,
+        names: REWRITTEN,
+        malformed: 0.0,
+        logged: false,
+        ..PLAIN
+    });
+}
+
+#[test]
+fn rewrite_options() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n \
+                   rewrite continue edns0 local set 0xffee abcd\n \
+                   rewrite continue edns0 local set 0xffef {qname} revert\n \
+                   rewrite continue edns0 local append 0xfff0 {qtype}\n \
+                   rewrite continue edns0 nsid set\n rewrite continue edns0 subnet set 24 56\n \
+                   rewrite edns0 local replace 0xffee bcde revert\n \
+                   hosts hosts {\n fallthrough\n }\n whoami\n}\n",
+        files: HOSTS,
+        malformed: 0.0,
+        logged: false,
+        ..PLAIN
+    });
+}
+
+const REWRITTEN: &[&str] = &[
+    "old.example.org",
+    "pre.example.org",
+    "a.example.com",
+    "b.example.com",
+    "x.mid.example.com",
+    "a-west.example.net",
+    "b-east.example.net",
+    "bad.example.org",
+    "many.example.org",
+    "a.example.org",
+    "b.example.org",
+    "v6.example.org",
+    "x.wild.example.org",
+    "1.0.0.10.in-addr.arpa",
+    "elsewhere.net",
+    ".",
+];
