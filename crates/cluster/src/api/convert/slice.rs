@@ -1,5 +1,7 @@
 //! EndpointSlices: the ready addresses behind a Service.
 
+use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::address::{ip, is_usual};
@@ -26,7 +28,7 @@ pub(super) fn slice(it: message::EndpointSlice, want: &Want) -> Option<EndpointS
         imported: owner(&meta, IMPORT)
             .map(|service| Imported { service, cluster: meta.label(CLUSTER).unwrap_or_default().into() }),
         ports: it.ports.into_iter().map(port).collect(),
-        endpoints: ready.flat_map(|endpoint| addresses(endpoint, want, &mut zones)).collect(),
+        endpoints: one_zone_each(ready.flat_map(|endpoint| addresses(endpoint, want, &mut zones)).collect()),
         selected: selected(&want.selectors, &meta),
     })
 }
@@ -58,6 +60,18 @@ fn port(it: EndpointPort) -> Port {
 /// The object that a label names, in the slice's own namespace.
 fn owner(meta: &ObjectMeta, label: &str) -> Option<Key> {
     Key::new(&meta.namespace, meta.label(label)?)
+}
+
+/// An address that a slice has several times is in the zone that is said last, as in CoreDNS.
+fn one_zone_each(mut endpoints: Box<[Endpoint]>) -> Box<[Endpoint]> {
+    let zones: HashMap<IpAddr, Arc<str>> =
+        endpoints.iter().filter_map(|endpoint| Some((endpoint.address, endpoint.zone.clone()?))).collect();
+    if !zones.is_empty() {
+        for endpoint in &mut endpoints {
+            endpoint.zone = zones.get(&endpoint.address).cloned();
+        }
+    }
+    endpoints
 }
 
 /// The zones of one slice: a few texts for a hundred endpoints.

@@ -283,3 +283,16 @@ fn objects_without_a_name_are_none() {
         assert_eq!(object(read(Kind::Service, &json), &all()), None, "{json}");
     }
 }
+
+#[test]
+fn an_address_is_in_one_zone() {
+    let json = json!({"metadata": named("web-1"), "addressType": "IPv4", "endpoints": [
+        {"addresses": ["10.0.0.1"], "zone": "a"},
+        {"addresses": ["10.0.0.2"], "zone": "a"},
+        {"addresses": ["10.0.0.1"], "zone": "b"},
+        {"addresses": ["10.0.0.1"]},
+    ]});
+    let Object::EndpointSlice(slice) = convert(Kind::EndpointSlice, &json, &all()) else { panic!("{json}") };
+    let zones: Vec<&str> = slice.endpoints.iter().filter_map(|endpoint| endpoint.zone.as_deref()).collect();
+    assert_eq!(zones, ["b", "a", "b", "b"]);
+}
