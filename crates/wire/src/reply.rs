@@ -213,6 +213,16 @@ impl Reply {
         }
     }
 
+    /// Adds the records of a section of another reply, whose question was for `question`.
+    pub fn append(&mut self, section: Section, other: &Reply, question: Name<'_>) {
+        for record in other.section(section) {
+            let owner = self.store(other.owner(record, question));
+            self.push_with(section, owner, record.rtype, record.class, record.ttl, |data| {
+                data.bytes(other.data(record));
+            });
+        }
+    }
+
     /// Becomes a copy of another reply, both to the same question.
     pub fn copy_from(&mut self, other: &Reply) {
         self.rcode = other.rcode;

@@ -116,12 +116,7 @@ fn put_name_back(visit: &mut Visit<'_>) {
 /// Adds what the alias leads to. Without it the alias alone is still an answer.
 fn append(found: &Found, visit: &mut Visit<'_>) -> Turn {
     let source = found.reply();
-    for record in source.section(Section::Answer) {
-        let owner = visit.reply.store(source.owner(record, found.query().question.name()));
-        visit.reply.push_with(Section::Answer, owner, record.rtype, record.class, record.ttl, |data| {
-            data.bytes(source.data(record));
-        });
-    }
+    visit.reply.append(Section::Answer, source, found.query().question.name());
     if source.flags.has(Flags::TC) {
         visit.reply.flags.set(Flags::TC, true);
     }

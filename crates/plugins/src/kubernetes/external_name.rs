@@ -104,12 +104,7 @@ impl Chain {
         let inner = found.reply();
         reply.flags.set(Flags::TC, inner.flags.has(Flags::TC));
         if found.outcome() == Outcome::Records {
-            for record in inner.section(Section::Answer) {
-                let owner = reply.store(inner.owner(record, found.query().question.name()));
-                reply.push_with(Section::Answer, owner, record.rtype, record.class, record.ttl, |out| {
-                    out.bytes(inner.data(record));
-                });
-            }
+            reply.append(Section::Answer, inner, found.query().question.name());
         }
         Step::Answer
     }

@@ -117,7 +117,7 @@ impl Variable {
         let client = visit.client;
         let port = |port: u16| Some(port.to_be_bytes().to_vec());
         match self {
-            Variable::Qname => Some(asking.name.clone().into_bytes()),
+            Variable::Qname => Some(asking.name().into_bytes()),
             Variable::Qtype => Some(asking.qtype.0.to_be_bytes().to_vec()),
             Variable::ClientIp => Some(octets(client.remote.ip())),
             Variable::ClientPort => port(client.remote.port()),

@@ -15,6 +15,7 @@ mod pattern;
 mod rcode;
 mod revert;
 mod setup;
+mod spelling;
 mod swap;
 #[cfg(test)]
 mod tests;
@@ -27,6 +28,7 @@ use wire::{Class, NameBuf, Question, Rcode, Rtype};
 
 use revert::{Answer, Message, Revert, Target};
 pub(crate) use setup::setup;
+use spelling::Spelling;
 
 /// Look-ups for aliases may cause look-ups for aliases, but only so deep.
 const MAX_DEPTH: u8 = 8;
@@ -54,23 +56,44 @@ enum Field {
     Edns0(edns0::Edns0),
 }
 
-/// The question while rules change it. The name is text, because that is what rules compare.
+/// The question while rules change it. Names are compared as text.
 struct Asking {
-    name: String,
+    asked: NameBuf,
+    /// Of the name that was asked for.
+    spelling: Spelling,
+    /// The name instead of it, if a rule has made one; in lower case.
+    rewritten: Option<String>,
     qtype: Rtype,
     qclass: Class,
 }
 
 impl Asking {
-    fn lower(&self) -> String {
-        self.name.to_ascii_lowercase()
+    fn new(question: &Question) -> Asking {
+        Asking {
+            asked: question.name().to_buf(),
+            spelling: Spelling::of(question.lower()),
+            rewritten: None,
+            qtype: question.qtype,
+            qclass: question.qclass,
+        }
+    }
+
+    fn lower(&self) -> &str {
+        self.rewritten.as_deref().unwrap_or(&self.spelling)
+    }
+
+    /// As it is asked for, spelling and all.
+    fn name(&self) -> String {
+        self.rewritten.clone().unwrap_or_else(|| self.asked.to_string())
     }
 
     fn question(&self) -> Option<Question> {
-        if self.name.is_empty() {
-            return None;
-        }
-        let name = NameBuf::parse(&self.name).ok()?;
+        let parsed = match self.rewritten.as_deref() {
+            Some("") => return None,
+            Some(name) => Some(NameBuf::parse(name).ok()?),
+            None => None,
+        };
+        let name = parsed.as_ref().unwrap_or(&self.asked);
         Some(Question::new(name.as_name(), self.qtype, self.qclass))
     }
 }
@@ -94,16 +117,14 @@ impl Plugin for Rewrite {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        let before = &visit.query.question;
-        let mut asking =
-            Asking { name: before.name().to_string(), qtype: before.qtype, qclass: before.qclass };
+        let mut asking = Asking::new(&visit.query.question);
         let mut changed = None;
         let mut reverts = Vec::new();
         let mut stopped = false;
         for (at, rule) in self.rules.iter().enumerate() {
             let Some(more) = rule.apply(&mut asking, visit) else { continue };
             let Some(question) = asking.question() else {
-                let error = format!("invalid name after rewrite: {}", asking.name);
+                let error = format!("invalid name after rewrite: {}", asking.name());
                 return Step::error(Rcode::SERVFAIL, error);
             };
             visit.note(|_| format!("rule {}, `{}`, took it{}", at + 1, rule.text, asks(&asking, rule)));
@@ -148,7 +169,7 @@ impl Plugin for Rewrite {
 /// What the rule made of the question, for explanations.
 fn asks(asking: &Asking, rule: &Rule) -> String {
     match &rule.field {
-        Field::Name(_) => format!(": asks for {}", asking.name),
+        Field::Name(_) => format!(": asks for {}", asking.name()),
         Field::Type(_) => format!(": asks for {}", asking.qtype),
         Field::Class(_) => format!(": asks in {}", asking.qclass),
         Field::Ttl(_) | Field::Cname(_) | Field::Rcode(_) => ": changes the reply".into(),

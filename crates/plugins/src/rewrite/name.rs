@@ -79,16 +79,17 @@ impl Name {
 
     pub fn apply(&self, asking: &mut Asking, visit: &Visit<'_>) -> Option<Vec<Revert>> {
         let before = asking.lower();
-        asking.name = match &self.to {
-            To::Text(to) => self.matcher.rewritten(&before, to)?,
-            To::Parts(parts) => self.filled(parts, &before, visit)?,
+        let name = match &self.to {
+            To::Text(to) => self.matcher.rewritten(before, to)?,
+            To::Parts(parts) => self.filled(parts, before, visit)?,
         };
         let mut reverts = Vec::with_capacity(self.answers.len() + 2);
         if self.auto {
-            let back = Arc::new(Mapper::Name { from: asking.name.clone(), to: before });
+            let back = Arc::new(Mapper::Name { from: name.clone(), to: before.to_owned() });
             reverts.extend([Revert::Owner(back.clone()), Revert::Value(back)]);
         }
         reverts.extend(self.answers.iter().cloned());
+        asking.rewritten = Some(name);
         Some(reverts)
     }
 

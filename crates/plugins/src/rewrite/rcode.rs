@@ -33,7 +33,7 @@ impl RcodeRule {
     }
 
     pub fn apply(&self, asking: &Asking) -> Option<Vec<Revert>> {
-        self.matcher.matches(&asking.lower()).then(|| vec![Revert::Rcode { from: self.from, to: self.to }])
+        self.matcher.matches(asking.lower()).then(|| vec![Revert::Rcode { from: self.from, to: self.to }])
     }
 }
 

@@ -29,7 +29,7 @@ impl Ttl {
     }
 
     pub fn apply(&self, asking: &Asking) -> Option<Vec<Revert>> {
-        self.matcher.matches(&asking.lower()).then(|| vec![Revert::Ttl { min: self.min, max: self.max }])
+        self.matcher.matches(asking.lower()).then(|| vec![Revert::Ttl { min: self.min, max: self.max }])
     }
 }
 
