@@ -181,7 +181,7 @@ async fn a_server_that_knows_our_certificate() {
     let source = Source::Endpoint { url: server.url(), tls: Some(tls) };
     let cluster = watch(&source, &want(&[Kind::Service])).unwrap();
     until("it is synced", || cluster.has_synced()).await;
-    assert!(cluster.snapshot().count(Kind::Service) > 0, "that of the API itself");
+    until("the Service of the API itself is there", || cluster.snapshot().count(Kind::Service) > 0).await;
 }
 
 #[tokio::test]
