@@ -85,6 +85,12 @@ impl Kind {
         Kind::of_message(query, reply, outcome == Outcome::Records && wants_dnssec(query, reply))
     }
 
+    /// The kind of a reply on its way up. Signatures matter if the reply itself says so.
+    pub fn of_reply(query: &Query, reply: &Reply) -> Kind {
+        let dnssec = reply.opt.as_ref().is_some_and(|opt| opt.flags & Edns::DO != 0);
+        Kind::of_message(query, reply, dnssec)
+    }
+
     /// The kind of a message; with `dnssec` an expired signature makes it an error. The order of the questions is
     /// CoreDNS's and matters: NXDOMAIN behind a CNAME is neither denial nor success.
     pub fn of_message(query: &Query, reply: &Reply, dnssec: bool) -> Kind {

@@ -10,10 +10,12 @@ mod cache;
 mod cancel;
 mod chaos;
 mod debug;
+mod dns64;
 mod erratic;
 mod errors;
 mod federation;
 mod forward;
+mod geoip;
 mod header;
 mod health;
 mod hostname;
@@ -33,6 +35,7 @@ mod ready;
 mod reload;
 mod rewrite;
 mod root;
+mod siit;
 mod timeouts;
 mod whoami;
 
@@ -41,5 +44,6 @@ mod harness;
 mod order;
 pub mod parse;
 mod reverse;
+mod translation;
 
 pub use order::PLUGINS;

@@ -3,16 +3,16 @@
 use server::{Availability, PluginSpec, SetupFn};
 
 use crate::{
-    acl, any, bind, bufsize, cache, cancel, chaos, debug, erratic, errors, federation, forward, header,
-    health, hosts, kubernetes, loadbalance, local, log, r#loop, metadata, minimal, nsid, prometheus, ready,
-    reload, rewrite, root, timeouts, whoami,
+    acl, any, bind, bufsize, cache, cancel, chaos, debug, dns64, erratic, errors, federation, forward, geoip,
+    header, health, hosts, kubernetes, loadbalance, local, log, r#loop, metadata, minimal, nsid, prometheus,
+    ready, reload, rewrite, root, siit, timeouts, whoami,
 };
 
 /// All directives, outermost first.
 pub static PLUGINS: &[PluginSpec] = &[
     plugin("root", "sets the folder that relative paths start from", here(root::setup)),
     plugin("metadata", "collects what plugins know about a query for others to use", here(metadata::setup)),
-    plugin("geoip", "looks the client up in a MaxMind database", TO_COME),
+    plugin("geoip", "looks the client up in a MaxMind database", here(geoip::setup)),
     plugin("cancel", "gives every query a deadline", here(cancel::setup)),
     plugin("proxyproto", "reads PROXY protocol headers", TO_COME),
     plugin("quic", "limits DNS over QUIC", TO_COME),
@@ -36,8 +36,8 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("log", "logs queries", here(log::setup)),
     plugin("dnstap", "records queries and replies", TO_COME),
     plugin("local", "answers localhost and its reverse names", here(local::setup)),
-    plugin("dns64", "makes AAAA records out of A records", TO_COME),
-    plugin("siit", "makes A records out of AAAA records", TO_COME),
+    plugin("dns64", "makes AAAA records out of A records", here(dns64::setup)),
+    plugin("siit", "makes A records out of AAAA records", here(siit::setup)),
     plugin("any", "answers ANY with next to nothing", here(any::setup)),
     plugin("chaos", "tells version, authors and host name in class CH", here(chaos::setup)),
     plugin("loadbalance", "shuffles addresses", here(loadbalance::setup)),

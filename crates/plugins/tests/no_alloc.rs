@@ -37,6 +37,26 @@ const COREFILE: &str = ".:53 {
 }
 ";
 
+/// For clients of both families; what has an address of the family asked for needs no translation.
+const TRANSLATED: &str = ".:53 {
+    metadata
+    errors
+    geoip DATABASE {
+        edns-subnet
+    }
+    dns64 {
+        allow_ipv4
+    }
+    siit {
+        eam 192.0.2.1 2001:db8::1
+    }
+    hosts {
+        10.0.0.1 web.shop.example
+        2001:db8::1 web.shop.example
+    }
+}
+";
+
 const CACHED: &str = ".:53 {
     errors
     loadbalance
@@ -166,6 +186,21 @@ fn answers_allocate_nothing() {
         ("web.shop.example.", Rtype::ANY),
     ];
     allocate_nothing(COREFILE, &questions);
+}
+
+#[test]
+fn what_needs_no_translation_allocates_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("city.mmdb");
+    std::fs::write(&path, testkit::mmdb::Database::new("GeoLite2-City", Vec::new()).bytes())
+        .expect("written");
+    let questions = [
+        ("web.shop.example.", Rtype::A),
+        ("WEB.Shop.example.", Rtype::AAAA),
+        ("web.shop.example.", Rtype::MX),
+        ("1.0.0.10.in-addr.arpa.", Rtype::PTR),
+    ];
+    allocate_nothing(&TRANSLATED.replace("DATABASE", &path.display().to_string()), &questions);
 }
 
 /// From the second query on; in another spelling too.

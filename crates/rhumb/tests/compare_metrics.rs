@@ -33,7 +33,8 @@ const NAMES: &[&str] = &[
 
 const HOSTS: &[(&str, &str)] = &[(
     "hosts",
-    "10.0.0.1 a.example.org b.example.org\n10.0.0.2\ta.example.org\n2001:db8::1 a.example.org\n",
+    "10.0.0.1 a.example.org b.example.org\n10.0.0.2\ta.example.org\n2001:db8::1 a.example.org\n\
+     64:ff9b::a00:7 deep.b.example.org\n",
 )];
 
 /// Whose `plugin` label is compared.
@@ -71,6 +72,16 @@ fn several_blocks_and_what_no_block_takes() {
          b.example.org:{port} {\n bind 127.0.0.1 ::1\n prometheus 127.0.0.1:{http}\n local\n}\n\
          localhost:{port} {\n bind 127.0.0.1 ::1\n local\n}\n",
         PluginLabel::Exactly,
+        Options::default,
+    );
+}
+
+#[test]
+fn translations() {
+    check(
+        ".:{port} {\n bind 127.0.0.1 ::1\n prometheus 127.0.0.1:{http}\n dns64\n siit\n hosts hosts\n}\n\
+         b.example.org:{port} {\n bind 127.0.0.1 ::1\n prometheus 127.0.0.1:{http}\n dns64 {\n allow_ipv4\n }\n siit {\n eam 192.0.2.7 64:ff9b::a00:7\n }\n hosts hosts\n}\n",
+        PluginLabel::Present,
         Options::default,
     );
 }

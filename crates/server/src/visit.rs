@@ -128,6 +128,11 @@ impl Visit<'_> {
         self.trail.depth
     }
 
+    /// Whether this walk is part of a look-up that a plugin of this name made, however far above.
+    pub fn is_asked_by(&self, plugin: &str) -> bool {
+        self.trail.askers.iter().take(usize::from(self.trail.depth)).any(|asker| *asker == plugin)
+    }
+
     /// Says why something was decided, if anybody wants to know. The text is only made then.
     pub fn note(&mut self, text: impl FnOnce(&Query) -> String) {
         if let Some(notes) = &mut self.trail.notes {

@@ -23,6 +23,7 @@ use crate::explain::Note;
 use crate::visit::Slots;
 use crate::{Block, Client, Messages, Outcome, Sent, Service, Slot, Step, Task, Turn, Visit};
 
+use lookup::MAX_DEPTH;
 pub use lookup::{Below, Found, Lookup};
 pub(crate) use lookup::{below, finish, lookup};
 
@@ -52,6 +53,8 @@ pub(crate) struct Trail {
     pub deadline: Option<Instant>,
     pub zone: NameBuf,
     pub depth: u8,
+    /// The plugins whose look-ups this walk is inside of, as many as it is deep.
+    pub askers: [&'static str; MAX_DEPTH as usize],
     pub notes: Option<Vec<Note>>,
 }
 
@@ -101,6 +104,7 @@ impl Walk {
                 deadline: None,
                 zone: NameBuf::root(),
                 depth: 0,
+                askers: [""; MAX_DEPTH as usize],
                 notes: None,
             },
             direction: Direction::Down,

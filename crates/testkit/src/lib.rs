@@ -5,7 +5,8 @@
 //! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile; [`cluster`] starts a Kubernetes API.
 //! - [`query`] makes questions from a seed, [`client`] asks them, [`compare`] tells two servers apart
 //!   by their answers and [`logs`] by their query logs.
-//! - [`alloc`] counts allocations, [`dnsperf`] measures throughput, [`certificate`] makes TLS possible.
+//! - [`alloc`] counts allocations, [`dnsperf`] measures throughput, [`certificate`] makes TLS possible, [`mmdb`] makes
+//!   databases of places.
 //!
 //! Everything listens on loopback, and whatever is started is stopped by its process id.
 
@@ -19,6 +20,7 @@ pub mod dnsperf;
 pub mod error;
 pub mod logs;
 pub mod message;
+pub mod mmdb;
 mod mnemonic;
 pub mod name;
 pub mod peers;

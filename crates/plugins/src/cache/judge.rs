@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wire::{Class, Edns, Flags, Name, Query, Rcode, Reply, Rtype, Section};
+use wire::{Class, Flags, Name, Query, Rcode, Reply, Rtype, Section};
 
 use super::options::Options;
 use crate::kind::Kind;
@@ -26,7 +26,7 @@ impl Verdict {
         let answering = answers_question(query, reply);
         let has_soa = reply.section(Section::Authority).iter().any(|record| record.rtype == Rtype::SOA);
         let misses = !reply.section(Section::Answer).is_empty() && !answering;
-        let kind = match raw_kind(query, reply) {
+        let kind = match Kind::of_reply(query, reply) {
             // An alias to a name without this type: RFC 2308 §2.2.
             Kind::NoError if misses && has_soa => Kind::NoData,
             kind => kind,
@@ -75,19 +75,13 @@ pub(super) fn refreshes(query: &Query, reply: &Reply) -> bool {
     !reply.flags.has(Flags::TC)
         && is_reply(reply)
         && matches!(reply.rcode, Rcode::NOERROR | Rcode::NXDOMAIN)
-        && !matches!(raw_kind(query, reply), Kind::OtherError | Kind::Meta | Kind::Update)
+        && !matches!(Kind::of_reply(query, reply), Kind::OtherError | Kind::Meta | Kind::Update)
 }
 
 /// Whether it says of itself that it is a reply. Whose question it answers need not be asked: what comes this far has
 /// no question but the one that went down.
 pub(super) fn is_reply(reply: &Reply) -> bool {
     reply.flags.has(Flags::QR)
-}
-
-/// The kind by the message alone. Signatures matter if the reply itself says so.
-fn raw_kind(query: &Query, reply: &Reply) -> Kind {
-    let dnssec = reply.opt.as_ref().is_some_and(|opt| opt.flags & Edns::DO != 0);
-    Kind::of_message(query, reply, dnssec)
 }
 
 fn seconds(ttl: u32) -> Duration {

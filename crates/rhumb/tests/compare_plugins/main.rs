@@ -3,6 +3,12 @@
 //! Each plugin set gets at least 2,000 generated queries with a seed of its own, which is printed; set
 //! RHUMB_SEED to repeat a run. Differences meant to be are listed in docs/differences.md.
 
+mod dns64;
+mod families;
+mod geoip;
+mod loadbalance;
+mod siit;
+
 use std::time::Duration;
 
 use testkit::compare::{Comparison, Difference, Line};

@@ -12,7 +12,7 @@ use crate::explain::Note;
 use crate::{Block, Outcome, Service, Visit};
 
 /// Look-ups that cause look-ups end here; mutual recursion between plugins is never this deep on purpose.
-const MAX_DEPTH: u8 = 10;
+pub(super) const MAX_DEPTH: u8 = 10;
 
 /// The end of a look-up or of a walk below.
 pub struct Found {
@@ -65,6 +65,9 @@ impl Future for Below {
 
 pub(crate) fn lookup(visit: &mut Visit<'_>, name: Name<'_>, qtype: Rtype) -> Lookup {
     let mut walk = inner(visit);
+    if let Some(asker) = walk.trail.askers.get_mut(usize::from(visit.trail.depth)) {
+        *asker = visit.block.chain()[visit.place].name();
+    }
     walk.trail.depth = visit.trail.depth + 1;
     let class = walk.query.question.qclass;
     walk.query.set_question(Question::new(name, qtype, class));
@@ -120,6 +123,7 @@ fn inner(visit: &Visit<'_>) -> Box<Walk> {
     walk.query.clone_from(visit.query);
     walk.client = *visit.client;
     walk.trail.deadline = visit.trail.deadline;
+    walk.trail.askers = visit.trail.askers;
     walk.trail.notes = visit.trail.notes.is_some().then(Vec::new);
     walk
 }

@@ -1,0 +1,63 @@
+//! `dns64 [PREFIX] { prefix PREFIX; translate_all; allow_ipv4 }`
+
+use std::sync::Arc;
+
+use corefile::reverse::Prefix;
+use corefile::{Diagnostic, Dispenser};
+use golang::quoted;
+use server::Setup;
+
+use super::{Dns64, Translator};
+use crate::translation::{Pref64, Translated, network_text};
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let (mut prefix, mut translate_all, mut allow_ipv4) = (Pref64::WELL_KNOWN, false, false);
+    while s.c.next() {
+        if s.c.val() == "{" {
+            // CoreDNS does not look for options there and takes the words for further directives.
+            let text = "options behind a PREFIX are not read; write the prefix among them instead";
+            let warning = s.c.warning(text).in_plugin("dns64");
+            s.warn(warning);
+        }
+        match s.c.remaining_args()[..] {
+            [] => {}
+            [text] => {
+                prefix = parse(&s.c, text)?;
+                continue;
+            }
+            _ => return Err(s.c.arg_err()),
+        }
+        while s.c.next_block() {
+            match s.c.val() {
+                "prefix" => {
+                    if !s.c.next_arg() {
+                        return Err(s.c.arg_err());
+                    }
+                    prefix = parse(&s.c, s.c.val())?;
+                }
+                "translate_all" => translate_all = true,
+                "allow_ipv4" => allow_ipv4 = true,
+                _ => return Err(s.c.unknown_property(&["prefix", "translate_all", "allow_ipv4"])),
+            }
+        }
+    }
+    let translated = Translated::new(
+        "coredns_dns64_requests_translated_total",
+        "Counter of DNS requests translated by dns64.",
+    );
+    let translator = Arc::new(Translator { prefix, translated });
+    s.add(Dns64 { allow_ipv4, translate_all, translator });
+    Ok(())
+}
+
+fn parse(c: &Dispenser<'_>, text: &str) -> Result<Pref64, Diagnostic> {
+    let Some(prefix) = Prefix::parse(text) else {
+        return Err(c.bare_err(format_args!("invalid CIDR address: {text}")));
+    };
+    if prefix.address.is_ipv4() {
+        let network = quoted(&network_text(&prefix));
+        return Err(c.err(format_args!("invalid netmask 32 IPv6 address: {network}")));
+    }
+    let wrong = || c.err(format_args!("invalid prefix length {}", quoted(&network_text(&prefix))));
+    Pref64::new(&prefix).ok_or_else(wrong)
+}

@@ -1,0 +1,144 @@
+//! A database file in memory.
+//!
+//! It is read whole instead of mapped: a file that is overwritten while it is mapped changes under the server's feet.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+
+use golang::{quoted, system_error};
+use maxminddb::{MaxMindDbError, Reader};
+
+use super::record::{Asn, City};
+
+pub(super) struct Database {
+    reader: Reader<Vec<u8>>,
+    schema: Schema,
+}
+
+/// What stands before the metadata of a database.
+const METADATA: &[u8] = b"\xab\xcd\xefMaxMind.com";
+
+/// What its records hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Schema {
+    /// Cities, or countries alone, which are the same with less in them.
+    City,
+    Asn,
+    /// Something of MaxMind's that has no labels.
+    Other,
+}
+
+const TYPES: &[(Schema, &[&str])] = &[
+    (
+        Schema::City,
+        &[
+            "DBIP-City-Lite",
+            "DBIP-Country",
+            "DBIP-Country-Lite",
+            "DBIP-ISP (compat=Enterprise)",
+            "DBIP-Location (compat=City)",
+            "DBIP-Location-ISP (compat=Enterprise)",
+            "GeoIP-City-Redacted-US",
+            "GeoIP-Enterprise-Redacted-US",
+            "GeoIP2-City",
+            "GeoIP2-City-Africa",
+            "GeoIP2-City-Asia-Pacific",
+            "GeoIP2-City-Europe",
+            "GeoIP2-City-North-America",
+            "GeoIP2-City-South-America",
+            "GeoIP2-Country",
+            "GeoIP2-Enterprise",
+            "GeoIP2-Precision-City",
+            "GeoLite2-City",
+            "GeoLite2-Country",
+        ],
+    ),
+    (
+        Schema::Asn,
+        &["DBIP-ASN-Lite (compat=GeoLite2-ASN)", "GeoIP2-ISP", "GeoIP2-Precision-ISP", "GeoLite2-ASN"],
+    ),
+    (
+        Schema::Other,
+        &["GeoIP-Anonymous-Plus", "GeoIP2-Anonymous-IP", "GeoIP2-Connection-Type", "GeoIP2-Domain"],
+    ),
+];
+
+impl Schema {
+    fn of(database_type: &str) -> Option<Schema> {
+        TYPES.iter().find(|(_, names)| names.contains(&database_type)).map(|(schema, _)| *schema)
+    }
+}
+
+impl Database {
+    /// Reads a file, or says in CoreDNS's words why that cannot be.
+    pub fn open(path: &Path) -> Result<Database, String> {
+        let bytes = read(path).map_err(|why| format!("failed to open database file: {why}"))?;
+        let reader =
+            Reader::from_source(bytes).map_err(|error| format!("failed to open database file: {error}"))?;
+        let database_type = reader.metadata().database_type.as_str();
+        let Some(schema) = Schema::of(database_type) else {
+            let name = quoted(database_type);
+            return Err(format!(
+                "failed to open database file: geoip2: reader does not support the {name} database type"
+            ));
+        };
+        let database = Database { reader, schema };
+        database.probe(path)?;
+        Ok(database)
+    }
+
+    /// Looks up the address CoreDNS looks up, so that what it cannot read is refused here too.
+    fn probe(&self, path: &Path) -> Result<(), String> {
+        let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let (schema, error) = match self.schema {
+            Schema::City => ("city", self.record::<City<'_>>(address).err()),
+            Schema::Asn => ("asn", self.record::<Asn<'_>>(address).err()),
+            Schema::Other => {
+                return Err("database does not provide any supported schema (city, asn)".to_owned());
+            }
+        };
+        match error {
+            None => Ok(()),
+            Some(error) => {
+                let file = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+                let file = quoted(&file);
+                Err(format!("unexpected failure looking up database {file} schema \"{schema}\": {error}"))
+            }
+        }
+    }
+
+    /// What a label says about an address. An address the database does not know has empty values; one that cannot be
+    /// looked up, or whose record is not as it should be, has none.
+    pub fn value(&self, label: &str, address: IpAddr) -> Option<String> {
+        match self.schema {
+            Schema::City if City::has(label) => self.record::<City<'_>>(address).ok()?.value(label),
+            Schema::Asn if Asn::has(label) => self.record::<Asn<'_>>(address).ok()?.value(label),
+            _ => None,
+        }
+    }
+
+    fn record<'a, R: serde::Deserialize<'a> + Default>(
+        &'a self,
+        address: IpAddr,
+    ) -> Result<R, MaxMindDbError> {
+        Ok(self.reader.lookup(address)?.decode()?.unwrap_or_default())
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let failed =
+        |what: &str, error: io::Error| format!("{what} {}: {}", path.display(), system_error(&error));
+    let mut bytes = Vec::new();
+    let mut file = File::open(path).map_err(|error| failed("open", error))?;
+    file.read_to_end(&mut bytes).map_err(|error| failed("read", error))?;
+    if bytes.is_empty() {
+        return Err("file is empty".to_owned());
+    }
+    // Near the end in every database, so that the search is short.
+    if !bytes.windows(METADATA.len()).rev().any(|found| found == METADATA) {
+        return Err("error opening database: invalid MaxMind DB file".to_owned());
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,107 @@
+//! Knows where clients are, from a MaxMind database, and tells those who ask for metadata.
+//!
+//! Nothing is looked up before somebody asks. What is remembered on the way down is only the address that the client
+//! gave in EDNS, because plugins below may change it.
+
+mod database;
+mod record;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+
+use server::{Hooks, Metadata, MetadataView, Plugin, Slot, Step, Visit};
+use wire::{Query, option};
+
+use database::Database;
+pub(crate) use setup::setup;
+
+struct GeoIp {
+    database: Arc<Database>,
+    /// Looks the client subnet up instead of the client, where a query has one.
+    edns_subnet: bool,
+}
+
+impl Plugin for GeoIp {
+    fn name(&self) -> &'static str {
+        "geoip"
+    }
+
+    fn hooks(&self) -> Hooks {
+        if self.edns_subnet { Hooks::QUERY } else { Hooks::NONE }
+    }
+
+    fn query(&self, visit: &mut Visit<'_>) -> Step {
+        let subnet = subnet(visit.query);
+        remember(visit.slot, subnet);
+        if let Some(subnet) = subnet {
+            visit.note(|_| format!("the client says it is in {subnet}"));
+        }
+        Step::Next
+    }
+
+    fn as_metadata(&self) -> Option<&dyn Metadata> {
+        Some(self)
+    }
+}
+
+impl Metadata for GeoIp {
+    fn value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
+        let label = label.strip_prefix("geoip/")?;
+        let subnet = match view.slot().map(remembered) {
+            _ if !self.edns_subnet => None,
+            Some(Some(subnet)) => subnet,
+            // The query is not here yet: a view decides whether it comes.
+            _ => subnet(view.query),
+        };
+        self.database.value(label, subnet.unwrap_or_else(|| view.client.remote.ip()))
+    }
+}
+
+/// Numbers of the slot's first word; 0 is a query that has not come by.
+const WITHOUT_SUBNET: u64 = 1;
+const WITH_SUBNET: u64 = 2;
+
+fn remember(slot: &mut Slot, subnet: Option<IpAddr>) {
+    let (known, bits) = match subnet {
+        Some(IpAddr::V4(address)) => (WITH_SUBNET, address.to_ipv6_mapped().to_bits()),
+        Some(IpAddr::V6(address)) => (WITH_SUBNET, address.to_bits()),
+        None => (WITHOUT_SUBNET, 0),
+    };
+    slot.words = [known, (bits >> 64) as u64, bits as u64, 0];
+}
+
+/// What [`remember`] was told, if it was.
+fn remembered(slot: &Slot) -> Option<Option<IpAddr>> {
+    let bits = u128::from(slot.words[1]) << 64 | u128::from(slot.words[2]);
+    match slot.words[0] {
+        WITHOUT_SUBNET => Some(None),
+        WITH_SUBNET => Some(Some(IpAddr::V6(Ipv6Addr::from_bits(bits)))),
+        _ => None,
+    }
+}
+
+/// The address of the first client subnet (RFC 7871 §6). One of IPv4 is looked up in IPv6 form, as CoreDNS does: it is
+/// there in databases that have it under `::ffff:0:0/96` too, and nowhere in databases of IPv4 only.
+fn subnet(query: &Query) -> Option<IpAddr> {
+    let found = query.options().find(|found| found.code == option::SUBNET)?;
+    let (head, address) = found.data.split_first_chunk::<4>()?;
+    let padded = |octets: &mut [u8]| {
+        let given = octets.len().min(address.len());
+        octets[..given].copy_from_slice(&address[..given]);
+    };
+    match u16::from_be_bytes([head[0], head[1]]) {
+        2 => {
+            let mut octets = [0; 16];
+            padded(&mut octets);
+            Some(Ipv6Addr::from(octets).into())
+        }
+        _ => {
+            let mut octets = [0; 4];
+            padded(&mut octets);
+            Some(Ipv4Addr::from(octets).to_ipv6_mapped().into())
+        }
+    }
+}
