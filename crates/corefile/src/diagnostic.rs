@@ -109,6 +109,11 @@ impl Diagnostic {
         self
     }
 
+    /// CoreDNS prints this one without the plugin's name, although it is from a plugin's setup.
+    pub fn in_no_plugin(self) -> Self {
+        self.in_plugin("")
+    }
+
     pub fn severity(&self) -> Severity {
         self.0.severity
     }
@@ -180,7 +185,7 @@ impl Diagnostic {
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Finding { frame, message, plugin, file, line, .. } = &*self.0;
-        if let Some(plugin) = plugin {
+        if let Some(plugin) = plugin.as_deref().filter(|name| !name.is_empty()) {
             write!(f, "plugin/{plugin}: ")?;
         }
         match frame {

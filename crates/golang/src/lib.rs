@@ -3,12 +3,14 @@
 //!
 //! Each file is one function of Go's with its quirks, tested against lines printed by Go.
 
+mod atoi;
 mod duration;
 mod host_port;
 mod quote;
 mod regexp;
 mod system_error;
 
+pub use atoi::atoi;
 pub use duration::GoDuration;
 pub use host_port::split_host_port;
 pub use quote::{quoted, quoted_ascii};

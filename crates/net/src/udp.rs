@@ -69,19 +69,27 @@ impl UdpSocket {
 
     /// Sends one reply, from any thread. Waits a little if the send buffer is full.
     pub fn send_to(&self, bytes: &[u8], to: &ReplyTo) -> io::Result<()> {
-        let control = to.control();
-        let reply = sys::Reply { bytes, peer: to.peer(), control: control.as_slice() };
         let mut deadline = None;
         loop {
-            match sys::send_one(self.as_fd(), reply) {
-                Ok(()) => return Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            match self.try_send_to(bytes, to) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     if !wait_writable(self.as_fd(), &mut deadline) {
                         return Err(error);
                     }
                 }
-                Err(error) => return Err(error),
+                done => return done,
+            }
+        }
+    }
+
+    /// Sends one reply, from any thread, if there is room in the send buffer; else `WouldBlock`.
+    pub fn try_send_to(&self, bytes: &[u8], to: &ReplyTo) -> io::Result<()> {
+        let control = to.control();
+        let reply = sys::Reply { bytes, peer: to.peer(), control: control.as_slice() };
+        loop {
+            match sys::send_one(self.as_fd(), reply) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                done => return done,
             }
         }
     }

@@ -4,8 +4,8 @@ use server::{Availability, PluginSpec, SetupFn};
 
 use crate::{
     acl, any, bind, bufsize, cache, cancel, chaos, debug, dns64, erratic, errors, federation, forward, geoip,
-    header, health, hosts, kubernetes, loadbalance, local, log, r#loop, metadata, minimal, nsid, prometheus,
-    ready, reload, rewrite, root, siit, timeouts, whoami,
+    header, health, hosts, kubernetes, loadbalance, local, log, r#loop, metadata, minimal, multisocket, nsid,
+    on, pprof, prometheus, proxyproto, ready, reload, rewrite, root, shed, siit, timeouts, whoami,
 };
 
 /// All directives, outermost first.
@@ -14,13 +14,13 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("metadata", "collects what plugins know about a query for others to use", here(metadata::setup)),
     plugin("geoip", "looks the client up in a MaxMind database", here(geoip::setup)),
     plugin("cancel", "gives every query a deadline", here(cancel::setup)),
-    plugin("proxyproto", "reads PROXY protocol headers", TO_COME),
+    plugin("proxyproto", "reads PROXY protocol headers", here(proxyproto::setup)),
     plugin("quic", "limits DNS over QUIC", TO_COME),
     plugin("grpc_server", "limits DNS over gRPC", TO_COME),
     plugin("https", "limits DNS over HTTPS", TO_COME),
     plugin("https3", "limits DNS over HTTP/3", TO_COME),
     plugin("timeouts", "sets the time-outs of TCP connections", here(timeouts::setup)),
-    plugin("multisocket", "opens several sockets per address", TO_COME),
+    plugin("multisocket", "opens several sockets per address", here(multisocket::setup)),
     plugin("reload", "looks for changes of the Corefile and takes them over", here(reload::setup)),
     plugin("nsid", "tells clients the name of the server that answered", here(nsid::setup)),
     plugin("bufsize", "caps the UDP size clients advertise", here(bufsize::setup)),
@@ -29,8 +29,8 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("trace", "sends a trace of each query", TO_COME),
     plugin("ready", "tells over HTTP whether all plugins can serve", here(ready::setup)),
     plugin("health", "tells over HTTP that the process lives", here(health::setup)),
-    plugin("pprof", "serves profiles over HTTP", TO_COME),
-    plugin("shed", "drops queries when replies pile up", TO_COME),
+    plugin("pprof", "serves profiles over HTTP", here(pprof::setup)),
+    plugin("shed", "drops queries when replies pile up", here(shed::setup)),
     plugin("prometheus", "serves metrics over HTTP", here(prometheus::setup)),
     plugin("errors", "logs what went wrong", here(errors::setup)),
     plugin("log", "logs queries", here(log::setup)),
@@ -82,7 +82,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("grpc", "asks other servers over gRPC", TO_COME),
     plugin("erratic", "answers badly on purpose, for tests", here(erratic::setup)),
     plugin("whoami", "tells clients their own address", here(whoami::setup)),
-    plugin("on", "runs a command on an event", TO_COME),
+    plugin("on", "runs a command on an event", here(on::setup)),
     plugin("sign", "signs zone files", TO_COME),
     plugin("view", "takes only queries that match an expression", TO_COME),
     plugin(

@@ -29,11 +29,11 @@ fn ask(server: SocketAddr, name: &str) -> Option<(Rcode, usize)> {
 
 fn get(addr: SocketAddr, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(addr).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(2))).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    Some(answer)
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).ok()?;
+    Some(String::from_utf8_lossy(&answer).into_owned())
 }
 
 fn until(what: &str, condition: impl Fn() -> bool) {
@@ -180,4 +180,129 @@ fn tcp_time_outs_and_limits_hold() {
             "{waited:?}"
         );
     }
+}
+
+/// Lines of `ss`-like tables of the kernel for a port of 127.0.0.1: the sockets bound to it.
+fn sockets(table: &str, port: u16, listening: bool) -> usize {
+    let text = std::fs::read_to_string(format!("/proc/net/{table}")).expect("the kernel's table");
+    let local = format!("0100007F:{port:04X}");
+    let state = |fields: &[&str]| !listening || fields.get(3) == Some(&"0A");
+    let lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.filter(|fields| fields.get(1) == Some(&&*local) && state(fields)).count()
+}
+
+#[test]
+fn multisocket_says_how_many_sockets_there_are_also_after_a_reload() {
+    let server = start(".:{port} {\n bind 127.0.0.1\n multisocket 5\n whoami\n}\n");
+    let port = server.addr().port();
+    let count = || (sockets("udp", port, false), sockets("tcp", port, true));
+    assert_eq!(count(), (5, 5));
+    for (body, expected) in
+        [("multisocket 1", (1, 1)), ("multisocket 3", (3, 3)), ("local", (net::cpu::available().min(8), 1))]
+    {
+        let corefile = format!(".:{port} {{\n bind 127.0.0.1\n {body}\n whoami\n}}\n");
+        std::fs::write(server.folder().join("Corefile"), corefile).expect("written");
+        server.process().signal(Signal::USR1).expect("signalled");
+        // No question goes unanswered meanwhile.
+        let asking = Instant::now() + Duration::from_millis(700);
+        while Instant::now() < asking {
+            assert!(ask(server.addr(), "x.example.").is_some(), "{body}");
+        }
+        until(body, || count() == expected);
+    }
+}
+
+#[test]
+fn commands_run_at_start_at_reload_and_at_the_end() {
+    let server = start(
+        ".:{port} {\n bind 127.0.0.1\n on startup echo we are up\n on startup false\n on shutdown echo bye\n whoami\n}\n",
+    );
+    let patience = Duration::from_secs(5);
+    let lines = |words: &str| server.process().lines().iter().filter(|line| line.as_str() == words).count();
+    server.process().wait_for_line("hook: exit status 1", patience).expect("a failure");
+    assert_eq!(lines("we are up"), 1);
+    server.process().signal(Signal::USR1).expect("signalled");
+    server.process().wait_for_line("Reloading complete", patience).expect("reloaded");
+    until("the command ran again", || lines("we are up") == 2);
+    assert_eq!(lines("bye"), 0);
+    server.process().signal(Signal::TERM).expect("signalled");
+    server.process().wait(patience).expect("ended");
+    assert_eq!((lines("bye"), lines("we are up")), (1, 2));
+}
+
+#[test]
+fn a_startup_command_that_hangs_does_not_keep_the_server_from_serving_and_stopping() {
+    let server = start(".:{port} {\n bind 127.0.0.1\n on startup sleep 30\n whoami\n}\n");
+    assert!(ask(server.addr(), "x.example.").is_some());
+    let told = Instant::now();
+    server.process().signal(Signal::TERM).expect("signalled");
+    server.process().wait(Duration::from_secs(8)).expect("ended");
+    assert!(told.elapsed() < Duration::from_secs(8));
+}
+
+/// A query for `name`, and what `whoami` says of the client's address.
+fn query(name: &str) -> Vec<u8> {
+    Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A).to_packet()
+}
+
+fn present(packet: &[u8]) -> String {
+    let mut reply = Reply::new();
+    let (_, question) = reply.decode(packet).expect("a reply");
+    reply.present(&question)
+}
+
+#[test]
+fn a_proxy_speaks_for_its_clients() {
+    let server = start(
+        ".:{port} {\n bind 127.0.0.1\n proxyproto {\n  allow 127.0.0.0/8\n }\n acl {\n  block net 192.0.2.8\n }\n whoami\n}\n",
+    );
+    // The header of a TCP connection in pieces, and then two queries on it.
+    let mut stream = TcpStream::connect(server.addr()).expect("connected");
+    stream.set_nodelay(true).expect("set");
+    stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
+    for piece in ["PRO", "XY TCP4 192.0.2.7 ", "192.0.2.1 4711 53\r", "\n"] {
+        stream.write_all(piece.as_bytes()).expect("written");
+        std::thread::sleep(Duration::from_millis(30));
+    }
+    for name in ["a.example.", "b.example."] {
+        let query = query(name);
+        stream.write_all(&(query.len() as u16).to_be_bytes()).expect("written");
+        stream.write_all(&query).expect("written");
+        let mut head = [0; 2];
+        stream.read_exact(&mut head).expect("a reply");
+        let mut reply = vec![0; usize::from(u16::from_be_bytes(head))];
+        stream.read_exact(&mut reply).expect("a reply");
+        let text = present(&reply);
+        assert!(text.contains("IN A 192.0.2.7") && text.contains("SRV 0 0 4711 ."), "{text}");
+    }
+    // UDP: the header is longer than any query was in 1987, and acl goes by the client it names.
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
+    for (last, rcode) in [(7, "NOERROR"), (8, "REFUSED")] {
+        let mut packet = b"\r\n\r\n\0\r\nQUIT\n\x21\x12".to_vec();
+        packet.extend(615u16.to_be_bytes());
+        packet.extend([192, 0, 2, last, 192, 0, 2, 1, 0, 9, 0, 53, 0xe0, 2, 88]);
+        packet.extend([7; 600]);
+        packet.extend(query("c.example."));
+        socket.send_to(&packet, server.addr()).expect("sent");
+        let mut buffer = [0; 4096];
+        let len = socket.recv(&mut buffer).expect("a reply");
+        let text = present(&buffer[..len]);
+        assert!(text.starts_with(rcode), "{text}");
+    }
+}
+
+#[test]
+fn profiles_are_served_when_somebody_asks() {
+    let http = testkit::ports::free().expect("a port");
+    let server = start(&format!(".:{{port}} {{\n bind 127.0.0.1\n pprof 127.0.0.1:{http}\n whoami\n}}\n"));
+    let page = |path: &str| get(SocketAddr::from(([127, 0, 0, 1], http)), path).expect("an answer");
+    let asked = Instant::now();
+    let profile = page("/debug/pprof/profile?seconds=1");
+    assert!(asked.elapsed() >= Duration::from_secs(1));
+    assert!(profile.starts_with("HTTP/1.1 200 OK") && profile.contains("nanoseconds"), "{profile}");
+    assert!(page("/debug/pprof/cmdline").contains("-conf\0Corefile"));
+    assert!(page("/debug/pprof/heap").starts_with("HTTP/1.1 404"));
+    assert!(page("/debug/pprof/nothing").starts_with("HTTP/1.1 404"));
+    assert!(ask(server.addr(), "x.example.").is_some());
 }

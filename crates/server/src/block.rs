@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use metrics::{Counter, Family};
 use wire::NameBuf;
 
 use crate::visit::MetadataView;
-use crate::{Hooks, Plugin};
+use crate::{Hooks, Plugin, Proxied};
 
 /// One server block. All its keys share the same plugins.
 pub struct Block {
@@ -36,7 +37,13 @@ pub struct BlockSettings {
     pub idle_timeout: Option<Duration>,
     /// -1 is no limit.
     pub max_tcp_queries: Option<i64>,
+    /// Sockets per address; None leaves it to the server.
     pub sockets: Option<usize>,
+    /// Replies that find no room in a socket's send buffer are kept a while and not waited for; those lost all the
+    /// same are counted here by server and `response`.
+    pub lost_replies: Option<Arc<Family<Counter>>>,
+    /// Clients come through proxies that say who they are.
+    pub proxied: Option<Proxied>,
 }
 
 /// More plugins than bits would be needed for a chain nobody writes; setup refuses it.

@@ -35,7 +35,6 @@ pub struct Config {
     pub(crate) tasks: Vec<Periodic>,
     pub(crate) lameduck: Option<(&'static str, Duration)>,
     pub(crate) poll: Option<CorefilePoll>,
-    pub(crate) workers: Option<usize>,
     /// What the next configuration may take over.
     pub(crate) kept: Values,
     pub digest: String,
@@ -56,7 +55,6 @@ impl Config {
             tasks: Vec::new(),
             lameduck: None,
             poll: None,
-            workers: None,
             kept: Values::default(),
             digest: String::new(),
             warnings: Vec::new(),
@@ -207,7 +205,6 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
     let mut blocks = Vec::new();
     let mut listening = Vec::new();
     let mut groups: BTreeMap<Address, Vec<(NameBuf, Arc<Block>)>> = BTreeMap::new();
-    let mut workers = None;
     let mut served: Vec<Vec<(String, String)>> = Vec::new();
     for (keys, draft) in keys.iter().zip(drafts) {
         if draft.chain.len() > crate::block::MAX_CHAIN {
@@ -217,7 +214,6 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
                 .map_or(Diagnostic::error(&error), |key| Diagnostic::error(&error).at(&key.span)));
         }
         let block = Arc::new(Block::new(draft.chain, draft.settings).with_beside(draft.beside));
-        workers = workers.or(block.settings.sockets);
         let mut here = Vec::new();
         let hosts = draft.hosts.unwrap_or_else(|| vec![String::new()]);
         for key in keys {
@@ -261,7 +257,6 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
         tasks: common.tasks,
         lameduck: common.lameduck,
         poll: common.poll,
-        workers,
         kept: common.kept,
         digest: common.digest,
         warnings: common.warnings,

@@ -15,6 +15,8 @@ pub(crate) struct Endpoint {
     pub address: Address,
     /// Where the sockets really are bound; differs for port 0 and without IPv6.
     pub bound: SocketAddr,
+    /// How many sockets were asked for; None is one UDP socket per worker and one TCP socket.
+    pub sockets: Option<usize>,
     pub service: ArcSwap<Service>,
     /// Turns true when the address is to be given up.
     pub closing: watch::Sender<bool>,
@@ -23,15 +25,14 @@ pub(crate) struct Endpoint {
 /// The sockets of an endpoint, bound but not yet served.
 pub(crate) struct Bound {
     pub endpoint: Arc<Endpoint>,
-    /// One per worker.
     pub udp: Vec<Arc<UdpSocket>>,
-    pub tcp: TcpListener,
+    pub tcp: Vec<TcpListener>,
 }
 
 /// Attempts to find a port free for UDP and TCP alike, where any port will do.
 const ANY_PORT_ATTEMPTS: usize = 16;
 
-/// Binds all sockets of an address: one UDP socket per worker and one for TCP.
+/// Binds all sockets of an address: as many as its service wants, or else one UDP socket per worker and one for TCP.
 pub(crate) fn bind(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<Bound> {
     let mut bound = bind_once(address, workers, service.clone());
     for _ in 1..ANY_PORT_ATTEMPTS {
@@ -57,14 +58,17 @@ fn bind_once(address: &Address, workers: usize, service: Arc<Service>) -> io::Re
     }
     .map_err(|error| named(error, "udp", address))?;
     let bound = first.local_addr();
-    let tcp = net::listen_tcp(bound).map_err(|error| named(error, "tcp", address))?;
+    let listen = || net::listen_tcp(bound).map_err(|error| named(error, "tcp", address));
+    let sockets = service.sockets;
+    let tcp = (0..sockets.unwrap_or(1)).map(|_| listen()).collect::<io::Result<_>>()?;
     let mut udp = vec![Arc::new(first)];
-    for _ in 1..workers {
+    for _ in 1..sockets.unwrap_or(workers) {
         udp.push(Arc::new(UdpSocket::bind(bound, &options).map_err(|error| named(error, "udp", address))?));
     }
     let endpoint = Arc::new(Endpoint {
         address: address.clone(),
         bound,
+        sockets,
         service: ArcSwap::new(service),
         closing: watch::Sender::new(false),
     });

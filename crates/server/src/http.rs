@@ -11,6 +11,8 @@ mod serve;
 mod tls;
 mod web;
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
 pub use clients::{Authorities, Clients};
@@ -48,9 +50,18 @@ pub struct HttpAnswer {
 pub enum Content {
     /// The same for everybody.
     Plain(HttpBody),
+    /// Made when it is asked for, which may take its time.
+    Waiting(Wait),
     /// In the form that the request's `Accept` header, empty if there is none, asks for.
     Negotiated(Negotiate),
 }
+
+/// An answer that takes its time.
+pub type Coming = Pin<Box<dyn Future<Output = HttpAnswer> + Send>>;
+
+/// Makes an answer for the query behind the `?` of a request, empty if there is none.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait(pub fn(query: &str) -> Coming);
 
 /// Makes a body for an `Accept` header.
 #[derive(Clone, Copy, Debug)]
@@ -73,11 +84,24 @@ impl HttpAnswer {
         HttpAnswer { status, content: Content::Negotiated(Negotiate(body)) }
     }
 
+    pub fn waiting(answer: fn(query: &str) -> Coming) -> HttpAnswer {
+        HttpAnswer { status: 200, content: Content::Waiting(Wait(answer)) }
+    }
+
+    /// The answer that is not waited for any more.
+    pub(crate) async fn ready(self, query: &str) -> HttpAnswer {
+        match self.content {
+            Content::Waiting(Wait(make)) => make(query).await,
+            Content::Plain(_) | Content::Negotiated(_) => self,
+        }
+    }
+
     /// The body for a client that accepts this.
     pub fn body(&self, accept: &str) -> HttpBody {
         match &self.content {
             Content::Plain(body) => body.clone(),
             Content::Negotiated(Negotiate(body)) => body(accept),
+            Content::Waiting(_) => HttpBody { content_type: String::new(), bytes: Vec::new() },
         }
     }
 }
@@ -89,3 +113,11 @@ impl PartialEq for Negotiate {
 }
 
 impl Eq for Negotiate {}
+
+impl PartialEq for Wait {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::fn_addr_eq(self.0, other.0)
+    }
+}
+
+impl Eq for Wait {}

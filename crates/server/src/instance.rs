@@ -21,6 +21,9 @@ use crate::{Address, Config, CorefilePoll, permit, runtime, tcp};
 /// How long queries in flight may take to end when the server stops.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// Threads that serve UDP, where nothing asks for more and the machine has no less.
+const WORKERS: usize = 8;
+
 /// A server at work.
 pub struct Server {
     endpoints: BTreeMap<Address, Arc<Endpoint>>,
@@ -38,15 +41,14 @@ struct NewSockets {
 }
 
 impl Server {
-    /// Binds everything and starts to serve. UDP is served by `workers` threads, or as many as fit the machine.
+    /// Binds everything and starts to serve.
     pub fn start(config: Config) -> io::Result<Server> {
-        let count = config.workers.unwrap_or_else(|| net::cpu::available().clamp(1, 8));
         let mut server = Server {
             endpoints: BTreeMap::new(),
             http: BTreeMap::new(),
             config: Config::nothing(),
             tasks: Vec::new(),
-            workers: Workers::start(count)?,
+            workers: Workers::start(net::cpu::available().min(WORKERS))?,
             stopping: Arc::new(AtomicBool::new(false)),
         };
         server.reload(config)?;
@@ -57,6 +59,9 @@ impl Server {
     pub fn reload(&mut self, config: Config) -> io::Result<()> {
         // The old configuration serves on meanwhile.
         config.prepare().map_err(io::Error::other)?;
+        let sockets = config.services.iter().filter_map(|(_, service)| service.sockets).max();
+        // Workers never wait for anything but packets: more of them than CPUs would only change places.
+        self.workers.grow(sockets.unwrap_or(0).min(net::cpu::available()))?;
         let new = self.bind_new(&config)?;
         for block in &config.blocks {
             for plugin in block.plugins() {
@@ -68,8 +73,9 @@ impl Server {
                 endpoint.service.store(service.clone());
             }
         }
+        let mut replaced = Vec::new();
         for bound in new.dns {
-            self.serve(bound)?;
+            replaced.extend(self.serve(bound)?);
         }
         self.serve_http(new.http, &config)?;
         let old_tasks = std::mem::replace(&mut self.tasks, config.tasks.iter().map(run_periodic).collect());
@@ -77,16 +83,21 @@ impl Server {
         for task in old_tasks {
             task.abort();
         }
+        for endpoint in replaced {
+            self.close(&endpoint);
+        }
         self.close_unused();
         stop_plugins(&old);
         Ok(())
     }
 
-    /// Binds the addresses that are not served yet. Nothing is served on them before all are bound.
+    /// Binds the addresses that are not served yet, or with another number of sockets. Nothing is served on them before all are bound.
     fn bind_new(&self, config: &Config) -> io::Result<NewSockets> {
         let mut dns = Vec::new();
         for (address, service) in &config.services {
-            if !self.endpoints.contains_key(address) {
+            // Sockets of any port could not be bound again to the one they have.
+            let known = self.endpoints.get(address);
+            if known.is_none_or(|known| known.sockets != service.sockets && address.port != 0) {
                 dns.push(endpoint::bind(address, self.workers.count(), service.clone())?);
             }
         }
@@ -99,14 +110,22 @@ impl Server {
         Ok(NewSockets { dns, http })
     }
 
-    fn serve(&mut self, bound: Bound) -> io::Result<()> {
+    /// Serves new sockets, and gives what was served on this address before.
+    fn serve(&mut self, bound: Bound) -> io::Result<Option<Arc<Endpoint>>> {
         let Bound { endpoint, udp, tcp } = bound;
         let _entered = runtime::handle().enter();
-        let listener = tokio::net::TcpListener::from_std(tcp)?;
-        tokio::spawn(tcp::accept(listener, endpoint.clone()));
+        for listener in tcp {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            tokio::spawn(tcp::accept(listener, endpoint.clone()));
+        }
         self.workers.serve(&endpoint, udp);
-        self.endpoints.insert(endpoint.address.clone(), endpoint);
-        Ok(())
+        Ok(self.endpoints.insert(endpoint.address.clone(), endpoint))
+    }
+
+    /// Answers what has arrived, then closes the sockets.
+    fn close(&self, endpoint: &Arc<Endpoint>) {
+        endpoint.closing.send_replace(true);
+        self.workers.close(endpoint);
     }
 
     fn serve_http(&mut self, new: Vec<HttpBound>, config: &Config) -> io::Result<()> {
@@ -135,8 +154,7 @@ impl Server {
             self.endpoints.keys().filter(|address| !wanted.contains(address)).cloned().collect();
         for address in gone {
             if let Some(endpoint) = self.endpoints.remove(&address) {
-                endpoint.closing.send_replace(true);
-                self.workers.close(&endpoint);
+                self.close(&endpoint);
             }
         }
     }

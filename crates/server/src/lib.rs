@@ -8,6 +8,7 @@
 //! The crate knows no plugin by name. What plugins may do is in [`plugin`](Plugin), what they see in
 //! [`visit`](Visit), how a query goes through them in `walk.rs`.
 
+mod backlog;
 pub mod block;
 mod client;
 pub mod config;
@@ -22,6 +23,7 @@ mod kept;
 pub mod log;
 mod permit;
 mod plugin;
+pub mod proxied;
 mod run;
 pub mod runtime;
 mod service;
@@ -41,6 +43,7 @@ pub use plugin::{
     BlockFilter, CacheBypass, Hooks, Messages, Metadata, Observer, Plugin, Ready, Resume, Step, Task, Turn,
     task,
 };
+pub use proxied::{Proxied, ProxyPolicy, SessionLimits};
 pub use run::{RELOAD_FAILED, Refusal, RunOptions, run};
 pub use service::{Service, Timeouts};
 pub use setup::{Availability, CorefilePoll, Link, ONCE, Periodic, PluginSpec, Setup, SetupFn};

@@ -78,6 +78,12 @@ pub trait Plugin: Send + Sync + 'static {
     /// The configuration is about to serve; its sockets are bound.
     fn start(&self) {}
 
+    /// The configuration serves: the process has started, or a reload is complete but for this. May take its time.
+    fn serving(&self) {}
+
+    /// The process was told to stop; it serves on until this returns and the lameduck time is over.
+    fn leaving(&self) {}
+
     /// The configuration serves no longer.
     fn stop(&self) {}
 }

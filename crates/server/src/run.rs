@@ -17,7 +17,7 @@ use metrics::Counter;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::{self, Config, Input};
-use crate::{CorefilePoll, PANICS, PluginSpec, Server, crash, log, permit, runtime};
+use crate::{CorefilePoll, PANICS, Plugin, PluginSpec, Server, crash, log, permit, runtime};
 
 /// Reloads that failed and left the old configuration serving.
 pub static RELOAD_FAILED: Counter = Counter::new();
@@ -68,16 +68,18 @@ pub fn run(options: &RunOptions) -> Result<ExitCode, Refusal> {
     let config = config::build(&input, options.plugins, &corefile::Disk).map_err(Refusal::Wrong)?;
     warn(&config);
     follow(&config);
-    let signals = runtime::handle().block_on(async { Signals::listen() }).map_err(Refusal::Unbound)?;
+    let mut signals = runtime::handle().block_on(async { Signals::listen() }).map_err(Refusal::Unbound)?;
     let server = Server::start(config).map_err(Refusal::Unbound)?;
     if let Some(path) = &options.pidfile {
         std::fs::write(path, format!("{}\n", std::process::id())).map_err(Refusal::Unbound)?;
     }
+    let mut life = Life { server, options, tried: String::new(), wish: None };
+    life.serving(&mut signals);
     if !options.quiet {
-        banner(&server, &options.version_banner);
+        banner(&life.server, &options.version_banner);
     }
-    (options.ready)(&server);
-    let code = Life { server, options, tried: String::new() }.live(signals);
+    (options.ready)(&life.server);
+    let code = life.live(signals);
     if let Some(path) = &options.pidfile {
         let _ = std::fs::remove_file(path);
     }
@@ -148,6 +150,13 @@ enum Wish {
     Look,
 }
 
+impl Wish {
+    /// Ends even a process that is stopping already.
+    fn is_hurried(&self) -> bool {
+        matches!(self, Wish::StopNow | Wish::Stop("SIGINT"))
+    }
+}
+
 impl Signals {
     fn listen() -> io::Result<Signals> {
         Ok(Signals {
@@ -188,6 +197,8 @@ struct Life<'a> {
     options: &'a RunOptions,
     /// The digest of the last changed Corefile, good or bad: a bad one is not tried again and again.
     tried: String,
+    /// What was wished while plugins were told something.
+    wish: Option<Wish>,
 }
 
 impl Life<'_> {
@@ -195,7 +206,8 @@ impl Life<'_> {
         self.tried = self.server.config().digest.clone();
         let mut interval = self.server.poll().map(with_jitter);
         loop {
-            match runtime::handle().block_on(signals.next(interval)) {
+            let wish = self.wish.take();
+            match wish.unwrap_or_else(|| runtime::handle().block_on(signals.next(interval))) {
                 Wish::Stop(name) => return self.stop(name, signals),
                 Wish::StopNow => {
                     log::info(None, format_args!("SIGQUIT: Quitting process immediately"));
@@ -203,14 +215,14 @@ impl Life<'_> {
                 }
                 Wish::Reload(name) => {
                     log::info(None, format_args!("{name}: Reloading"));
-                    if let Err(refusal) = self.load().and_then(|config| self.reload(config)) {
+                    if let Err(refusal) = self.load().and_then(|config| self.reload(config, &mut signals)) {
                         log::error(None, format_args!("{name}: {refusal}"));
                         RELOAD_FAILED.inc();
                     }
                     interval = self.server.poll().map(with_jitter);
                 }
                 Wish::Look => {
-                    if self.look() {
+                    if self.look(&mut signals) {
                         interval = self.server.poll().map(with_jitter);
                     }
                 }
@@ -229,18 +241,19 @@ impl Life<'_> {
     }
 
     /// Takes over a configuration; on error the old one serves on.
-    fn reload(&mut self, config: Config) -> Result<(), Refusal> {
+    fn reload(&mut self, config: Config, signals: &mut Signals) -> Result<(), Refusal> {
         log::info(None, format_args!("Reloading"));
         warn(&config);
         self.tried = config.digest.clone();
         self.server.reload(config).map_err(Refusal::Unbound)?;
         follow(self.server.config());
+        self.serving(signals);
         log::info(None, format_args!("Reloading complete"));
         Ok(())
     }
 
     /// Reloads if the Corefile says something else than before. True if the configuration changed.
-    fn look(&mut self) -> bool {
+    fn look(&mut self, signals: &mut Signals) -> bool {
         let Ok(input) = (self.options.input)() else { return false };
         let digest = match config::digest(&input, &corefile::Disk) {
             Ok(digest) => digest,
@@ -253,7 +266,7 @@ impl Life<'_> {
             return false;
         }
         self.tried = digest;
-        match self.build(&input).and_then(|config| self.reload(config)) {
+        match self.build(&input).and_then(|config| self.reload(config, signals)) {
             Ok(()) => true,
             Err(refusal) => {
                 log::error(Some("reload"), format_args!("Corefile changed but reload failed: {refusal}"));
@@ -263,29 +276,73 @@ impl Life<'_> {
         }
     }
 
+    /// Tells all plugins something, which may take its time. Signals that `end` that time are given back at once,
+    /// the last of the others when it is over.
+    fn tell(&self, signals: &mut Signals, what: fn(&dyn Plugin), end: fn(&Wish) -> bool) -> Option<Wish> {
+        let blocks = self.server.config().blocks().to_vec();
+        let mut telling = runtime::handle().spawn_blocking(move || {
+            blocks.iter().flat_map(|block| block.plugins()).for_each(|plugin| what(plugin.as_ref()));
+        });
+        runtime::handle().block_on(async {
+            let mut later = None;
+            loop {
+                tokio::select! {
+                    _ = &mut telling => return later,
+                    wish = signals.next(None) => {
+                        let ends = end(&wish);
+                        later = Some(wish);
+                        if ends {
+                            return later;
+                        }
+                    }
+                }
+            }
+        })
+    }
+
+    /// The configuration serves. What is wished meanwhile is done next.
+    fn serving(&mut self, signals: &mut Signals) {
+        let end = |wish: &Wish| matches!(wish, Wish::Stop(_) | Wish::StopNow);
+        self.wish = self.tell(signals, |plugin| plugin.serving(), end);
+    }
+
     /// Serves on for the lameduck time, then ends; a second interrupt cuts it short.
     fn stop(self, name: &str, mut signals: Signals) -> ExitCode {
         match name {
             "SIGINT" => log::info(None, format_args!("SIGINT: Shutting down")),
             _ => log::info(None, format_args!("{name}: Shutting down servers then terminating")),
         }
+        let hurried = self.tell(&mut signals, |plugin| plugin.leaving(), |wish| wish.is_hurried());
+        if let Some(code) = hurried.as_ref().and_then(at_once) {
+            return code;
+        }
         self.server.announce_stop();
         if let Some((plugin, duration)) = self.server.lameduck() {
             log::info(Some(plugin), format_args!("Going into lameduck mode for {duration:?}"));
             let end = Instant::now() + duration;
             while let Some(left) = end.checked_duration_since(Instant::now()) {
-                match runtime::handle().block_on(signals.next(Some(left))) {
-                    Wish::Look => break,
-                    Wish::StopNow => return ExitCode::SUCCESS,
-                    Wish::Stop("SIGINT") => {
-                        log::info(None, format_args!("SIGINT: Force quit"));
-                        return ExitCode::from(2);
-                    }
-                    Wish::Stop(_) | Wish::Reload(_) => {}
+                let wish = runtime::handle().block_on(signals.next(Some(left)));
+                if let Some(code) = at_once(&wish) {
+                    return code;
+                }
+                if let Wish::Look = wish {
+                    break;
                 }
             }
         }
         if self.server.stop() { ExitCode::SUCCESS } else { ExitCode::from(3) }
+    }
+}
+
+/// What ends a process that is stopping already.
+fn at_once(wish: &Wish) -> Option<ExitCode> {
+    match wish {
+        Wish::StopNow => Some(ExitCode::SUCCESS),
+        Wish::Stop("SIGINT") => {
+            log::info(None, format_args!("SIGINT: Force quit"));
+            Some(ExitCode::from(2))
+        }
+        Wish::Stop(_) | Wish::Reload(_) | Wish::Look => None,
     }
 }
 

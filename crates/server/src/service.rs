@@ -6,15 +6,22 @@ use std::time::Duration;
 
 use wire::{Class, Edns, Flags, Name, NameBuf, Opcode, Opt, Rcode, Rtype};
 
+use crate::backlog::Backlog;
 use crate::explain::Note;
 use crate::visit::{MetadataSlots, MetadataView, Outcome};
 use crate::walk::{Driven, Walk};
-use crate::{Block, Plugin, Transport};
+use crate::{Block, Plugin, Proxied, Transport};
 
 /// Everything behind one listening address. Replaced as a whole on reload.
 pub struct Service {
     /// `dns://:53`, as logs and metrics name the server.
     pub label: String,
+    /// How many sockets the first block here wants.
+    pub sockets: Option<usize>,
+    /// Replies that wait for room, if a block here wants them kept.
+    pub(crate) backlog: Option<Arc<Backlog>>,
+    /// How clients behind proxies are known, if they are.
+    pub(crate) proxied: Option<Proxied>,
     zones: Zones,
     /// Some plugin lets classes other than IN in.
     any_class: bool,
@@ -58,7 +65,10 @@ impl Service {
     /// `blocks` in the order of the Corefile, each with one zone it serves here.
     pub fn new(label: String, blocks: Vec<(NameBuf, Arc<Block>)>) -> Service {
         let mut timeouts = Timeouts::default();
+        let sockets = blocks.first().and_then(|(_, block)| block.settings.sockets);
         let mut by_name: HashMap<Vec<u8>, Vec<Arc<Block>>> = HashMap::new();
+        let mut backlog = None;
+        let mut proxied: Option<Proxied> = None;
         let (mut any_class, mut debug, mut stacktrace) = (false, false, false);
         for (zone, block) in blocks {
             // Later blocks on the same address win, as they do in CoreDNS.
@@ -69,12 +79,21 @@ impl Service {
             timeouts.max_queries = settings.max_tcp_queries.unwrap_or(timeouts.max_queries);
             any_class |= block.chain().iter().any(|plugin| plugin.opens_classes());
             debug |= settings.debug;
+            if let Some(theirs) = &settings.proxied {
+                proxied = Some(theirs.clone().after(proxied));
+            }
+            if let Some(lost) = &settings.lost_replies {
+                backlog.get_or_insert_with(|| Arc::new(Backlog::new(lost.with(&[&label, "response"]))));
+            }
             stacktrace = settings.stacktrace;
             by_name.entry(zone.wire().to_ascii_lowercase()).or_default().push(block);
         }
         let root = by_name.remove(Name::ROOT.wire()).unwrap_or_default();
         Service {
             label,
+            sockets,
+            backlog,
+            proxied,
             zones: Zones { by_name, root },
             any_class,
             debug,

@@ -9,13 +9,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::endpoint::Endpoint;
 use crate::exchange::{self, Handled};
 use crate::permit::Permit;
+use crate::proxied::header::{self, Found};
 use crate::walk::Walk;
-use crate::{Block, Client, Messages, Service, Timeouts, Transport, log};
+use crate::{Block, Client, Messages, ProxyPolicy, Service, Timeouts, Transport, log};
 
 /// Connections open at once in the whole process; one more is closed as it comes.
 const MAX_CONNECTIONS: usize = 20_000;
@@ -73,26 +74,72 @@ impl Drop for Counted {
 async fn connection(stream: TcpStream, remote: SocketAddr, endpoint: Arc<Endpoint>, counted: Counted) {
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().unwrap_or(endpoint.bound);
-    let client = Client { remote: unmapped(remote), local: unmapped(local), transport: Transport::Tcp };
-    let (reader, writer) = stream.into_split();
+    let mut client = Client { remote: unmapped(remote), local: unmapped(local), transport: Transport::Tcp };
+    let (mut reader, writer) = stream.into_split();
+    let mut inbox = Vec::with_capacity(1024);
+    let Some(announced) = introduce(&mut reader, &mut inbox, &mut client, &endpoint).await else { return };
     let (replies, queue) = mpsc::channel(QUEUED_REPLIES);
     let writing = tokio::spawn(write(writer, queue, endpoint.service.load().timeouts.write));
-    read(reader, client, &endpoint, replies).await;
+    read(reader, inbox, client, &announced, &endpoint, replies).await;
     // The queue ends when the last waiting query has given its reply.
     let _ = writing.await;
     drop(counted);
 }
 
+/// Takes the header of a proxy off the head of a connection, if the address is for proxies, and has the client be who
+/// it says. Gives what it says beside addresses; None: the connection is not to be served.
+async fn introduce(
+    reader: &mut OwnedReadHalf,
+    inbox: &mut Vec<u8>,
+    client: &mut Client,
+    endpoint: &Endpoint,
+) -> Option<Vec<u8>> {
+    let service = endpoint.service.load_full();
+    let Some(proxied) = &service.proxied else { return Some(Vec::new()) };
+    let policy = (proxied.policy)(client.remote.ip());
+    if policy == ProxyPolicy::Skip {
+        return Some(Vec::new());
+    }
+    let deadline = Instant::now() + service.timeouts.read;
+    let mut closing = endpoint.closing.subscribe();
+    loop {
+        match header::parse(inbox).ok()? {
+            Found::Nothing => return Some(Vec::new()),
+            Found::Header(_) if policy == ProxyPolicy::Reject => return None,
+            Found::Header(found) => {
+                let mut announced = Vec::new();
+                if policy == ProxyPolicy::Use {
+                    client.remote = found.client().unwrap_or(client.remote);
+                    client.local = found.asked().unwrap_or(client.local);
+                    announced.extend_from_slice(proxied.tlvs_of(&found));
+                }
+                let len = found.len;
+                inbox.drain(..len);
+                return Some(announced);
+            }
+            Found::Unsigned | Found::Partial => {}
+        }
+        let received = tokio::select! {
+            _ = closing.wait_for(|closing| *closing) => return None,
+            received = timeout_at(deadline, reader.read_buf(inbox)) => received,
+        };
+        if !matches!(received, Ok(Ok(1..))) {
+            return None;
+        }
+    }
+}
+
 /// Reads queries until the peer is done, too slow, or has had its share.
 async fn read(
     mut reader: OwnedReadHalf,
+    mut inbox: Vec<u8>,
     client: Client,
+    announced: &[u8],
     endpoint: &Arc<Endpoint>,
     replies: mpsc::Sender<Vec<u8>>,
 ) {
     let mut closing: watch::Receiver<bool> = endpoint.closing.subscribe();
     let mut walk = Box::new(Walk::new());
-    let mut inbox = Vec::with_capacity(1024);
     let mut served: i64 = 0;
     loop {
         let Timeouts { read, idle, max_queries, .. } = endpoint.service.load().timeouts;
@@ -114,6 +161,7 @@ async fn read(
         served += 1;
         let service = endpoint.service.load_full();
         let mut out = Vec::with_capacity(512);
+        walk.announce(announced);
         let handled = exchange::handle(&service, &mut walk, client, &inbox[2..2 + len], &mut out);
         inbox.drain(..2 + len);
         match handled {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
+use std::time::Instant;
 use std::{io, thread};
 
 use net::{Epoll, Events, RecvBatch, ReplyTo, SendBatch, UdpSocket, Waker};
@@ -10,8 +11,9 @@ use net::{Epoll, Events, RecvBatch, ReplyTo, SendBatch, UdpSocket, Waker};
 use crate::endpoint::Endpoint;
 use crate::exchange::{self, Handled};
 use crate::permit::Permit;
+use crate::proxied::sessions::Sessions;
 use crate::walk::{Pending, Walk};
-use crate::{Block, Client, Messages, Service, Transport, log, runtime};
+use crate::{Block, Client, Messages, Service, Transport, log, proxied, runtime};
 
 /// Packets per system call.
 const BATCH: usize = 32;
@@ -46,32 +48,37 @@ enum Order {
 
 impl Workers {
     pub fn start(count: usize) -> io::Result<Workers> {
-        let workers = (0..count.max(1))
-            .map(|number| {
-                let inbox = Arc::new(Inbox { waker: Waker::new()?, orders: Mutex::new(Vec::new()) });
-                let epoll = Epoll::new()?;
-                epoll.add(&inbox.waker, WAKE)?;
-                let theirs = inbox.clone();
-                let thread = thread::Builder::new().name(format!("rhumb-udp-{number}")).spawn(move || {
-                    metrics::set_shard(number);
-                    // Plugins make their timers and tasks here, before the walk moves to tokio.
-                    let _entered = runtime::handle().enter();
-                    log::attach();
-                    work(&theirs, &epoll);
-                })?;
-                Ok(Worker { inbox, thread: Some(thread) })
-            })
-            .collect::<io::Result<_>>()?;
-        Ok(Workers { workers })
+        let mut workers = Workers { workers: Vec::new() };
+        workers.grow(count.max(1))?;
+        Ok(workers)
+    }
+
+    /// Starts more workers, until there are so many.
+    pub fn grow(&mut self, count: usize) -> io::Result<()> {
+        for number in self.workers.len()..count {
+            let inbox = Arc::new(Inbox { waker: Waker::new()?, orders: Mutex::new(Vec::new()) });
+            let epoll = Epoll::new()?;
+            epoll.add(&inbox.waker, WAKE)?;
+            let theirs = inbox.clone();
+            let thread = thread::Builder::new().name(format!("rhumb-udp-{number}")).spawn(move || {
+                metrics::set_shard(number);
+                // Plugins make their timers and tasks here, before the walk moves to tokio.
+                let _entered = runtime::handle().enter();
+                log::attach();
+                work(&theirs, &epoll);
+            })?;
+            self.workers.push(Worker { inbox, thread: Some(thread) });
+        }
+        Ok(())
     }
 
     pub fn count(&self) -> usize {
         self.workers.len()
     }
 
-    /// Hands each worker its socket of an endpoint.
+    /// Deals the sockets of an endpoint out to the workers.
     pub fn serve(&self, endpoint: &Arc<Endpoint>, sockets: Vec<Arc<UdpSocket>>) {
-        for (worker, socket) in self.workers.iter().zip(sockets) {
+        for (worker, socket) in self.workers.iter().cycle().zip(sockets) {
             worker.order(Order::Serve(socket, endpoint.clone()));
         }
     }
@@ -112,6 +119,8 @@ impl Worker {
 struct Served {
     socket: Arc<UdpSocket>,
     endpoint: Arc<Endpoint>,
+    /// Whom senders spoke for; empty unless clients come through proxies.
+    sessions: Sessions,
 }
 
 fn work(inbox: &Inbox, epoll: &Epoll) {
@@ -130,7 +139,7 @@ fn work(inbox: &Inbox, epoll: &Epoll) {
                 if let Ok(mut waiting) = inbox.orders.lock() {
                     orders.append(&mut waiting);
                 }
-            } else if let Some(Some(served)) = sockets.get(token as usize) {
+            } else if let Some(Some(served)) = sockets.get_mut(token as usize) {
                 desk.answer(served, ROUNDS);
             }
         }
@@ -145,14 +154,14 @@ fn work(inbox: &Inbox, epoll: &Epoll) {
                         log::error(None, format_args!("watching {}: {error}", endpoint.address));
                         continue;
                     }
-                    sockets[free] = Some(Served { socket, endpoint });
+                    sockets[free] = Some(Served { socket, endpoint, sessions: Sessions::default() });
                 }
                 Order::Close(endpoint, done) => {
                     for place in &mut sockets {
                         if place.as_ref().is_some_and(|served| Arc::ptr_eq(&served.endpoint, &endpoint))
-                            && let Some(served) = place.take()
+                            && let Some(mut served) = place.take()
                         {
-                            desk.answer(&served, usize::MAX);
+                            desk.answer(&mut served, usize::MAX);
                             let _ = epoll.remove(&*served.socket);
                         }
                     }
@@ -181,7 +190,7 @@ impl Desk {
     }
 
     /// Answers what is on a socket, at most so many batches.
-    fn answer(&mut self, served: &Served, rounds: usize) {
+    fn answer(&mut self, served: &mut Served, rounds: usize) {
         for _ in 0..rounds {
             let count = match self.incoming.recv(&served.socket) {
                 Ok(0) => return,
@@ -194,22 +203,50 @@ impl Desk {
             for i in 0..count {
                 self.answer_one(i, served, &service);
             }
-            self.outgoing.send(&served.socket);
+            self.send(&served.socket, &service);
             if count < BATCH {
                 return;
             }
         }
     }
 
-    fn answer_one(&mut self, i: usize, served: &Served, service: &Arc<Service>) {
+    /// Has the batch leave.
+    fn send(&mut self, socket: &Arc<UdpSocket>, service: &Service) {
+        match &service.backlog {
+            None => {
+                self.outgoing.send(socket);
+            }
+            Some(backlog) => {
+                let report = self.outgoing.offer(socket, |bytes, to| backlog.keep(socket, bytes, to));
+                backlog.lose(report.failed);
+            }
+        }
+    }
+
+    fn answer_one(&mut self, i: usize, served: &mut Served, service: &Arc<Service>) {
         let packet = self.incoming.packet(i);
         let local = match packet.local {
             Some(ip) => SocketAddr::new(ip, served.endpoint.bound.port()),
             None => served.endpoint.bound,
         };
-        let client = Client { remote: packet.remote, local, transport: Transport::Udp };
+        let mut client = Client { remote: packet.remote, local, transport: Transport::Udp };
+        let mut query = packet.bytes;
+        if let Some(proxied) = &service.proxied {
+            let now = Instant::now();
+            match proxied.unwrap(packet.bytes, packet.remote, now, &mut served.sessions) {
+                Ok(Some(unwrapped)) => {
+                    client.remote = unwrapped.client.unwrap_or(packet.remote);
+                    self.walk.announce(unwrapped.tlvs);
+                    query = unwrapped.payload;
+                }
+                Ok(None) => return,
+                Err(why) => return proxied::warn(packet.remote, why),
+            }
+        } else {
+            self.walk.announce(&[]);
+        }
         let out = self.outgoing.buffer();
-        match exchange::handle(service, &mut self.walk, client, packet.bytes, out) {
+        match exchange::handle(service, &mut self.walk, client, query, out) {
             Handled::Reply => self.outgoing.commit(&packet.reply_to),
             Handled::Nothing => {}
             Handled::Waiting(pending, block) => match Permit::take() {
@@ -260,20 +297,27 @@ impl Later {
     async fn finish(mut self, pending: Pending, permit: Permit) {
         let mut out = Vec::with_capacity(512);
         match exchange::complete(&self.service, &mut self.walk, pending, &self.block, &mut out).await {
-            Handled::Reply => {
-                let _ = self.socket.send_to(&out, &self.to);
-            }
+            Handled::Reply => self.send(&out),
             Handled::Streaming(messages, _) => self.stream(messages),
             Handled::Nothing | Handled::Waiting(..) => {}
         }
         drop(permit);
     }
 
+    fn send(&self, bytes: &[u8]) {
+        match &self.service.backlog {
+            Some(backlog) => backlog.send(&self.socket, bytes, &self.to),
+            None => {
+                let _ = self.socket.send_to(bytes, &self.to);
+            }
+        }
+    }
+
     fn stream(&mut self, mut messages: Box<dyn Messages>) {
         let mut out = Vec::new();
         while self.walk.stream_next(messages.as_mut(), &self.block, &self.service) {
             if self.walk.encode(Some(&self.block), &mut out) {
-                let _ = self.socket.send_to(&out, &self.to);
+                self.send(&out);
             }
         }
     }

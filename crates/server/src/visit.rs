@@ -123,6 +123,11 @@ impl Visit<'_> {
         &self.service.label
     }
 
+    /// Whether replies over UDP pile up on this listener, so that one more would push another out.
+    pub fn replies_pile_up(&self) -> bool {
+        self.service.backlog.as_ref().is_some_and(|backlog| backlog.is_full())
+    }
+
     /// How deep this walk sits in look-ups made by other walks; 0 for a client's own.
     pub fn depth(&self) -> u8 {
         self.trail.depth
@@ -205,6 +210,11 @@ impl<'w> MetadataView<'w> {
 
     pub fn outcome(&self) -> Outcome {
         self.trail.outcome
+    }
+
+    /// What a proxy said about the client beside its address: the TLVs of the PROXY protocol as they came.
+    pub fn announced(&self) -> &[u8] {
+        &self.trail.announced
     }
 
     /// The provider's own memory of this query.

@@ -56,6 +56,8 @@ pub(crate) struct Trail {
     /// The plugins whose look-ups this walk is inside of, as many as it is deep.
     pub askers: [&'static str; MAX_DEPTH as usize],
     pub notes: Option<Vec<Note>>,
+    /// What a proxy said about the client beside its address.
+    pub announced: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +108,7 @@ impl Walk {
                 depth: 0,
                 askers: [""; MAX_DEPTH as usize],
                 notes: None,
+                announced: Vec::new(),
             },
             direction: Direction::Down,
             floor: 0,
@@ -124,6 +127,12 @@ impl Walk {
         trail.answered_by = None;
         trail.deadline = None;
         trail.depth = 0;
+    }
+
+    /// Keeps what a proxy said about the client of the next query.
+    pub(crate) fn announce(&mut self, tlvs: &[u8]) {
+        self.trail.announced.clear();
+        self.trail.announced.extend_from_slice(tlvs);
     }
 
     /// Ends the walk before any plugin saw it.

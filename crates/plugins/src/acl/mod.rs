@@ -17,7 +17,7 @@ use wire::{Name, NameBuf, Opt, Rcode, Rtype, option};
 
 use counters::Counters;
 pub(crate) use setup::setup;
-use sources::Sources;
+pub(crate) use sources::Sources;
 
 /// Info codes of extended errors (RFC 8914 §4.16 and §4.18).
 const BLOCKED: u16 = 15;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use corefile::reverse::Prefix;
 
 /// A set of addresses. The families are apart: `::/0` is about IPv6 clients only.
-pub(super) struct Sources {
+pub(crate) struct Sources {
     v4: Ranges,
     v6: Ranges,
 }

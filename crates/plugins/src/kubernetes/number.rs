@@ -1,18 +1,5 @@
 //! Numbers of options, with Go's complaints.
 
-use std::num::IntErrorKind;
-
-/// Go's `Atoi`.
-pub(super) fn integer(text: &str) -> Result<i64, String> {
-    text.parse::<i64>().map_err(|error| {
-        let why = match error.kind() {
-            IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
-            _ => "invalid syntax",
-        };
-        format!("strconv.Atoi: parsing {}: {why}", golang::quoted(text))
-    })
-}
-
 /// Go's `ParseFloat` of 32 bits.
 pub(super) fn float(text: &str) -> Result<f32, String> {
     let wrong = |why| format!("strconv.ParseFloat: parsing {}: {why}", golang::quoted(text));

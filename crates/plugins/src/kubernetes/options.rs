@@ -138,7 +138,7 @@ impl Options {
             }
             "apiserver_qps" => not_negative(&mut s.c, |text| number::float(text).map(|number| number < 0.0))?,
             "apiserver_burst" | "apiserver_max_inflight" => {
-                not_negative(&mut s.c, |text| number::integer(text).map(|number| number < 0))?;
+                not_negative(&mut s.c, |text| golang::atoi(text).map(|number| number < 0))?;
             }
             "namespaces" => self.namespaces.extend(some(&mut s.c)?.into_iter().map(Into::into)),
             "namespace_labels" => self.namespace_labels = Some(selector(&mut s.c, "namespace_label")?),
@@ -300,7 +300,7 @@ fn pods(c: &mut Dispenser<'_>) -> Result<Pods, Diagnostic> {
 fn ttl(c: &mut Dispenser<'_>) -> Result<u32, Diagnostic> {
     // More arguments than one are let pass.
     let text = some(c)?[0];
-    let number = number::integer(text).map_err(|error| c.bare_err(error))?;
+    let number = golang::atoi(text).map_err(|error| c.bare_err(error))?;
     match u32::try_from(number) {
         Ok(ttl) if number <= MOST_TTL => Ok(ttl),
         _ => Err(c.err(format_args!("ttl must be in range [0, {MOST_TTL}]: {number}"))),

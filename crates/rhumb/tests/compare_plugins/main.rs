@@ -9,6 +9,9 @@ mod geoip;
 mod loadbalance;
 mod siit;
 
+mod multisocket;
+mod shed;
+
 use std::time::Duration;
 
 use testkit::compare::{Comparison, Difference, Line};
@@ -93,6 +96,9 @@ fn check(set: &Set) {
             let mut lines = logs::query_lines(server.process().lines().iter().map(String::as_str));
             lines.retain(|line| line.name.len() + "_udp.".len() < WHOAMI_LONGEST);
             lines.retain(|line| (line.qtype.as_str(), line.name.as_str()) != ("AXFR", "."));
+            if set.corefile.contains(" rewrite ") {
+                lines.iter_mut().for_each(without_rewritten);
+            }
             lines
         };
         let (left, right) = (lines(&coredns), lines(&rhumb));
@@ -100,6 +106,12 @@ fn check(set: &Set) {
         let differing = logs::compare(&left, &right);
         assert_eq!(differing, [] as [Line; 0], "seed {seed}");
     }
+}
+
+/// CoreDNS logs the name that was asked, but type, class and sizes as `rewrite` has made them.
+fn without_rewritten(line: &mut logs::LogLine) {
+    (line.qtype, line.class) = (String::new(), String::new());
+    (line.size, line.reply_size) = (0, 0);
 }
 
 /// Differences listed in docs/differences.md.
@@ -379,7 +391,7 @@ fn malformed_packets_only() {
 #[test]
 fn rewrite_names() {
     check(&Set {
-        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n \
+        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n log\n \
                    rewrite name old.example.org a.example.org\n \
                    rewrite name prefix pre b answer auto\n \
                    rewrite continue name suffix .example.com .example.org answer auto\n \
@@ -393,7 +405,6 @@ fn rewrite_names() {
         files: HOSTS,
         names: REWRITTEN,
         malformed: 0.0,
-        logged: false,
         ..PLAIN
     });
 }
@@ -401,7 +412,7 @@ fn rewrite_names() {
 #[test]
 fn rewrite_replies() {
     check(&Set {
-        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n \
+        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n log\n \
                    rewrite continue ttl suffix example.org 30-300\n \
                    rewrite continue ttl exact b.example.org 7\n \
                    rewrite continue ttl regex ^v6 -5\n \
@@ -413,7 +424,6 @@ fn rewrite_replies() {
         files: HOSTS,
         names: REWRITTEN,
         malformed: 0.0,
-        logged: false,
         ..PLAIN
     });
 }
@@ -421,7 +431,7 @@ fn rewrite_replies() {
 #[test]
 fn rewrite_options() {
     check(&Set {
-        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n \
+        corefile: ".:{port} {\n bind 127.0.0.1\n errors\n log\n \
                    rewrite continue edns0 local set 0xffee abcd\n \
                    rewrite continue edns0 local set 0xffef {qname} revert\n \
                    rewrite continue edns0 local append 0xfff0 {qtype}\n \
@@ -430,7 +440,6 @@ fn rewrite_options() {
                    hosts hosts {\n fallthrough\n }\n whoami\n}\n",
         files: HOSTS,
         malformed: 0.0,
-        logged: false,
         ..PLAIN
     });
 }

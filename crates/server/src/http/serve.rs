@@ -218,6 +218,7 @@ async fn answer(request: &Request<Incoming>, host: &Host) -> Response<Full<Bytes
         Some(status) => refusal(status),
         None => from_route(request, &open.site.routes, &host.stopping),
     };
+    let answer = answer.ready(request.uri().query().unwrap_or_default()).await;
     let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
     let body = answer.body(accept.unwrap_or_default());
     let mut response = Response::new(Full::new(Bytes::from(body.bytes)));

@@ -1,0 +1,55 @@
+//! ```text
+//! pprof [ADDRESS] {
+//!     block [RATE]
+//! }
+//! ```
+
+use corefile::{Diagnostic, Dispenser};
+use golang::{atoi, split_host_port};
+use server::Setup;
+
+use super::routes;
+
+const DEFAULT_ADDRESS: &str = "localhost:6053";
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut addr = DEFAULT_ADDRESS;
+    let mut seen = false;
+    while s.c.next() {
+        if std::mem::replace(&mut seen, true) {
+            return Err(s.once_error());
+        }
+        match s.c.remaining_args()[..] {
+            [] => {}
+            [given] => {
+                split_host_port(given).map_err(|error| s.c.err(error))?;
+                addr = given;
+            }
+            _ => return Err(s.c.arg_err()),
+        }
+        while s.c.next_block() {
+            match s.c.val() {
+                "block" => {
+                    block(&mut s.c)?;
+                    let text = "block: workers do not block, so there is no profile of that";
+                    s.warn(s.c.warning(text).in_plugin("pprof"));
+                }
+                _ => return Err(s.c.unknown_property(&["block"])),
+            }
+        }
+    }
+    for route in routes(addr) {
+        s.http(route);
+    }
+    Ok(())
+}
+
+/// A rate means nothing here, but one that CoreDNS would refuse is refused.
+fn block(c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
+    match c.remaining_args()[..] {
+        [] => Ok(()),
+        [rate] if atoi(rate).is_ok() => Ok(()),
+        [rate] => Err(c.err(format_args!("property 'block' invalid integer value '{rate}'"))),
+        _ => Err(c.arg_err()),
+    }
+}

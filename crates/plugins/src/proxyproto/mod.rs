@@ -1,0 +1,58 @@
+//! `proxyproto`: clients come through proxies that say, in a header of the PROXY protocol, who they are.
+//!
+//! The server reads the headers (`server/src/proxied`); this plugin says whose headers count. It is in the chain only
+//! to tell as metadata what proxies say beside addresses.
+
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write;
+
+use server::proxied::header::{Tlv, next_tlv};
+use server::{Hooks, Metadata, MetadataView, Plugin};
+
+pub(crate) use setup::setup;
+
+const LABEL: &str = "proxyproto/tlv";
+/// The type of padding, whose value is left out.
+const PADDING: u8 = 4;
+
+struct ProxyProto;
+
+impl Plugin for ProxyProto {
+    fn name(&self) -> &'static str {
+        "proxyproto"
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::NONE
+    }
+
+    fn as_metadata(&self) -> Option<&dyn Metadata> {
+        Some(self)
+    }
+}
+
+impl Metadata for ProxyProto {
+    fn value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
+        if label != LABEL || view.announced().is_empty() {
+            return None;
+        }
+        Some(hexadecimal(view.announced()))
+    }
+}
+
+/// The TLVs as they came, two digits an octet, padding emptied.
+fn hexadecimal(mut tlvs: &[u8]) -> String {
+    let mut text = String::with_capacity(2 * tlvs.len());
+    while let Some(Tlv { kind, value, rest }) = next_tlv(tlvs) {
+        let value = if kind == PADDING { &[] } else { value };
+        let _ = write!(text, "{kind:02x}{:04x}", value.len());
+        for octet in value {
+            let _ = write!(text, "{octet:02x}");
+        }
+        tlvs = rest;
+    }
+    text
+}

@@ -1,0 +1,116 @@
+//! ```text
+//! proxyproto {
+//!     allow CIDR...
+//!     default use|ignore|reject|skip
+//!     udp_session_tracking DURATION [MAX_SESSIONS]
+//!     tlv_metadata
+//! }
+//! ```
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use corefile::reverse::Prefix;
+use corefile::{Diagnostic, Dispenser};
+use golang::{GoDuration, atoi, quoted};
+use server::{Proxied, ProxyPolicy, SessionLimits, Setup};
+
+use super::ProxyProto;
+use crate::acl::Sources;
+
+/// Sessions of one socket, where nothing else is said.
+const SESSIONS: usize = 10_240;
+
+/// What the options say.
+#[derive(Default)]
+struct Options {
+    allowed: Vec<Prefix>,
+    default: Option<ProxyPolicy>,
+    sessions: Option<SessionLimits>,
+    tlvs: bool,
+}
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut options = Options::default();
+    while s.c.next() {
+        if !s.c.remaining_args().is_empty() {
+            return Err(s.c.arg_err());
+        }
+        while s.c.next_block() {
+            options.read(&mut s.c)?;
+        }
+    }
+    if options.tlvs {
+        s.add(ProxyProto);
+    }
+    s.settings().proxied = Some(options.proxied());
+    Ok(())
+}
+
+impl Options {
+    fn read(&mut self, c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
+        match c.val() {
+            "allow" => {
+                for word in c.remaining_args() {
+                    let network = Prefix::parse(word);
+                    self.allowed.push(
+                        network.ok_or_else(|| {
+                            c.bare_err(format_args!("{word}: invalid CIDR address: {word}"))
+                        })?,
+                    );
+                }
+            }
+            "default" => {
+                let [word] = c.remaining_args()[..] else { return Err(c.arg_err()) };
+                self.default = Some(match word.to_lowercase().as_str() {
+                    "use" => ProxyPolicy::Use,
+                    "ignore" => ProxyPolicy::Ignore,
+                    "reject" => ProxyPolicy::Reject,
+                    "skip" => ProxyPolicy::Skip,
+                    _ => return Err(c.arg_err()),
+                });
+            }
+            "udp_session_tracking" => self.sessions = sessions(c)?,
+            "tlv_metadata" => {
+                if !c.remaining_args().is_empty() {
+                    return Err(c.arg_err());
+                }
+                self.tlvs = true;
+            }
+            other => return Err(c.err(format_args!("unknown option '{other}'")).in_no_plugin()),
+        }
+        Ok(())
+    }
+
+    fn proxied(self) -> Proxied {
+        let Options { allowed, default, sessions, tlvs } = self;
+        let everybody = allowed.is_empty();
+        let allowed = Sources::new(&allowed);
+        // With no list to be on, those that are not on it are all, unless something is said about them.
+        let others = default.unwrap_or(if everybody { ProxyPolicy::Use } else { ProxyPolicy::Ignore });
+        let policy = move |sender: IpAddr| if allowed.has(sender) { ProxyPolicy::Use } else { others };
+        Proxied { policy: Arc::new(policy), sessions, tlvs }
+    }
+}
+
+/// A time that is not above zero turns sessions off.
+fn sessions(c: &mut Dispenser<'_>) -> Result<Option<SessionLimits>, Diagnostic> {
+    let (time, count) = match c.remaining_args()[..] {
+        [time] => (time, None),
+        [time, count] => (time, Some(count)),
+        _ => return Err(c.arg_err()),
+    };
+    let complain = |what, word, why: &dyn std::fmt::Display| {
+        c.bare_err(format_args!("udp_session_tracking: invalid {what} {}: {why}", quoted(word)))
+    };
+    let time = GoDuration::parse(time).map_err(|error| complain("duration", time, &error))?;
+    let count = match count {
+        None => SESSIONS,
+        Some(word) => {
+            let count = atoi(word).ok().and_then(|count| usize::try_from(count).ok());
+            let count = count.filter(|count| *count > 0);
+            count.ok_or_else(|| complain("max sessions", word, &"must be a positive integer"))?
+        }
+    };
+    Ok(time.above_zero().map(|time| SessionLimits { time, count }))
+}

@@ -1,0 +1,41 @@
+//! `shed`
+
+use std::sync::OnceLock;
+
+use corefile::{Diagnostic, Scheme};
+use golang::quoted;
+use metrics::registry;
+use server::Setup;
+
+use super::Shed;
+
+pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+    let mut seen = false;
+    while s.c.next() {
+        if std::mem::replace(&mut seen, true) {
+            return Err(s.once_error());
+        }
+        if !s.c.remaining_args().is_empty() {
+            return Err(s.c.arg_err());
+        }
+        if s.c.next_block() {
+            return Err(s.c.err("shed takes no options"));
+        }
+    }
+    if let Some(other) = s.keys().iter().find(|key| key.scheme != Scheme::Dns) {
+        let (key, transport) = (quoted(&other.to_string()), quoted(other.scheme.as_str()));
+        return Err(s.c.err(format_args!(
+            "only plain DNS server blocks are supported; {key} uses transport {transport}"
+        )));
+    }
+    let dropped = registry()
+        .counters(
+            "coredns_shed_dropped_total",
+            "Counter of queries and responses dropped, per server, by reason.",
+            &["server", "reason"],
+        )
+        .map_err(|error| s.c.bare_err(error))?;
+    s.settings().lost_replies = Some(dropped.clone());
+    s.add(Shed { dropped, servers: OnceLock::new() });
+    Ok(())
+}
