@@ -19,6 +19,8 @@ pub struct Want {
     pub zones: bool,
     /// Labels of pods.
     pub pod_labels: bool,
+    /// How Services are reached from outside.
+    pub external: bool,
 }
 
 impl Want {
@@ -37,6 +39,7 @@ impl Want {
         self.pod_names |= other.pod_names;
         self.zones |= other.zones;
         self.pod_labels |= other.pod_labels;
+        self.external |= other.external;
         Some(Joined {
             selector: number(&mut self.selectors, selector),
             namespace_selector: number(&mut self.namespace_selectors, namespace_selector),
@@ -106,11 +109,12 @@ mod tests {
         check(&want(&[Kind::Pod], Some("c"), Some("a=b")), Some(1), Some(0));
         // The same selector in other words is the same selector.
         check(&want(&[], Some("a in (b)"), Some("c")), Some(0), Some(1));
+        check(&Want { external: true, ..Want::default() }, None, None);
         let all = check(&Want { zones: true, pod_names: true, ..Want::default() }, None, None);
 
         assert_eq!(all.kinds, [Kind::Namespace, Kind::Service, Kind::EndpointSlice, Kind::Pod]);
         assert_eq!((all.selectors.len(), all.namespace_selectors.len()), (2, 2));
-        assert_eq!((all.zones, all.pod_names, all.pod_labels), (true, true, false));
+        assert_eq!((all.zones, all.pod_names, all.external, all.pod_labels), (true, true, true, false));
     }
 
     #[test]

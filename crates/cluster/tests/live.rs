@@ -42,7 +42,14 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 fn want(kinds: &[Kind]) -> Want {
-    Want { kinds: kinds.to_vec(), pod_names: true, zones: true, pod_labels: true, ..Want::default() }
+    Want {
+        kinds: kinds.to_vec(),
+        pod_names: true,
+        zones: true,
+        pod_labels: true,
+        external: true,
+        ..Want::default()
+    }
 }
 
 const BUILT_IN: [Kind; 4] = [Kind::Namespace, Kind::Service, Kind::EndpointSlice, Kind::Pod];

@@ -4,6 +4,7 @@
 
 mod acl;
 mod any;
+mod autopath;
 mod bind;
 mod bufsize;
 mod cache;
@@ -20,6 +21,7 @@ mod header;
 mod health;
 mod hostname;
 mod hosts;
+mod k8s_external;
 mod kind;
 mod kubernetes;
 mod loadbalance;
@@ -44,10 +46,13 @@ mod siit;
 mod timeouts;
 mod whoami;
 
+mod distinct;
 #[cfg(test)]
 mod harness;
 mod order;
 pub mod parse;
+mod records;
+mod resolv_conf;
 mod reverse;
 mod translation;
 

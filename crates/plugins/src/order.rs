@@ -3,9 +3,10 @@
 use server::{Availability, PluginSpec, SetupFn};
 
 use crate::{
-    acl, any, bind, bufsize, cache, cancel, chaos, debug, dns64, erratic, errors, federation, forward, geoip,
-    header, health, hosts, kubernetes, loadbalance, local, log, r#loop, metadata, minimal, multisocket, nsid,
-    on, pprof, prometheus, proxyproto, ready, reload, rewrite, root, shed, siit, timeouts, whoami,
+    acl, any, autopath, bind, bufsize, cache, cancel, chaos, debug, dns64, erratic, errors, federation,
+    forward, geoip, header, health, hosts, k8s_external, kubernetes, loadbalance, local, log, r#loop,
+    metadata, minimal, multisocket, nsid, on, pprof, prometheus, proxyproto, ready, reload, rewrite, root,
+    shed, siit, timeouts, whoami,
 };
 
 /// All directives, outermost first.
@@ -43,7 +44,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("loadbalance", "shuffles addresses", here(loadbalance::setup)),
     plugin("tsig", "checks and makes transaction signatures", TO_COME),
     plugin("rewrite", "changes queries and replies", here(rewrite::setup)),
-    plugin("autopath", "follows the search path of a pod on the server", TO_COME),
+    plugin("autopath", "follows the search path of a pod on the server", here(autopath::setup)),
     plugin("acl", "lets some clients in", here(acl::setup)),
     plugin("cache", "remembers replies", here(cache::setup)),
     plugin("header", "sets and clears header flags", here(header::setup)),
@@ -69,7 +70,7 @@ pub static PLUGINS: &[PluginSpec] = &[
         "serves zones of Google Cloud DNS",
         never("run a secondary for the zone with `secondary`, or publish its records through etcd"),
     ),
-    plugin("k8s_external", "answers for external addresses of services", TO_COME),
+    plugin("k8s_external", "answers for external addresses of services", here(k8s_external::setup)),
     plugin("federation", "answers for services of federated clusters", here(federation::setup)),
     plugin("kubernetes", "answers for the services and pods of a cluster", here(kubernetes::setup)),
     plugin("file", "serves a zone from a file", TO_COME),

@@ -85,6 +85,22 @@ const CLUSTER: &str = ".:53 {
 }
 ";
 
+/// The client is a pod in `shop`.
+const SEARCHED: &str = ".:53 {
+    errors
+    autopath @kubernetes
+    k8s_external example.org in-addr.arpa {
+        headless
+        fallthrough in-addr.arpa
+    }
+    kubernetes cluster.local in-addr.arpa {
+        manifests FOLDER
+        pods verified
+    }
+    whoami
+}
+";
+
 /// As kubeadm writes it. The cache is above the cluster, so that all but the first answer are hits.
 const KUBEADM: &str = ".:53 {
     errors
@@ -114,6 +130,7 @@ apiVersion: v1
 kind: Service
 metadata: { name: web, namespace: shop }
 spec:
+  externalIPs: [192.0.2.1, 192.0.2.2, '2001:db8::1']
   clusterIP: 10.96.0.7
   clusterIPs: [10.96.0.7, 'fd00:96::7']
   ports: [{ name: http, port: 80 }, { name: https, port: 443 }]
@@ -137,6 +154,11 @@ apiVersion: v1
 kind: Pod
 metadata: { name: db-0, namespace: shop }
 status: { phase: Running, podIPs: [{ ip: 10.244.1.1 }] }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: client, namespace: shop }
+status: { phase: Running, podIPs: [{ ip: 127.0.0.1 }] }
 ";
 
 #[test]
@@ -170,6 +192,37 @@ fn clusters_allocate_nothing() {
         let corefile = corefile.replace("FOLDER", &folder.path().display().to_string());
         allocate_nothing(&corefile, &questions);
     }
+}
+
+/// Names in no search path, those that the first domain has, and all names outside.
+#[test]
+fn names_outside_and_searched_for_allocate_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("shop.yaml"), MANIFESTS).expect("it can be written");
+    let questions = [
+        ("web.shop.svc.cluster.local.", Rtype::A),
+        ("Web.Shop.svc.Cluster.Local.", Rtype::AAAA),
+        ("web.shop.svc.cluster.local.", Rtype::TXT),
+        ("www.example.com.other.svc.cluster.local.", Rtype::A),
+        ("www.example.com.svc.cluster.local.", Rtype::A),
+        ("www.example.com.cluster.local.", Rtype::A),
+        ("www.example.com.", Rtype::A),
+        ("shop.svc.cluster.local.", Rtype::A),
+        ("web.shop.example.org.", Rtype::A),
+        ("Web.Shop.Example.org.", Rtype::AAAA),
+        ("_http._tcp.web.shop.example.org.", Rtype::SRV),
+        ("db.shop.example.org.", Rtype::A),
+        ("db-0.db.shop.example.org.", Rtype::A),
+        ("_sql._tcp.db.shop.example.org.", Rtype::SRV),
+        ("nosuch.shop.example.org.", Rtype::A),
+        ("web.shop.example.org.", Rtype::HTTPS),
+        ("example.org.", Rtype::SOA),
+        ("example.org.", Rtype::NS),
+        ("ns1.dns.example.org.", Rtype::A),
+        ("1.2.0.192.in-addr.arpa.", Rtype::PTR),
+        ("7.0.96.10.in-addr.arpa.", Rtype::PTR),
+    ];
+    allocate_nothing(&SEARCHED.replace("FOLDER", &folder.path().display().to_string()), &questions);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kubernetes::{Meant, PLAIN, Pair, Variant, World};
+use kubernetes::{AUTOPATH, K8S_EXTERNAL, Meant, PLAIN, Pair, Variant, World};
 use testkit::client;
 use testkit::cluster::Stored;
 use testkit::cluster::generate::Size;
@@ -48,6 +48,11 @@ fn a_cluster_that_changes() {
     let source = world.source();
     let everything = Pair::start(&world, &EVERYTHING, &source, &source);
     let selected = Pair::start(&world, &SELECTED, &source, &source);
+    // External addresses come and go, and those who search change their namespaces.
+    let outside = K8S_EXTERNAL.iter().find(|variant| variant.others.contains("headless")).unwrap();
+    let searched = &AUTOPATH[0];
+    let reached = Pair::start(&world, outside, &source, &source);
+    let searching = Pair::start(&world, searched, &source, &source);
     let pairs = [
         (
             &EVERYTHING,
@@ -55,6 +60,8 @@ fn a_cluster_that_changes() {
             Shown { zone: "cluster.local", pods: true, set: Some("clusterset.local") },
         ),
         (&SELECTED, &selected, Shown { zone: "cluster.local", pods: true, set: None }),
+        (outside, &reached, Shown { zone: "cluster.local", pods: false, set: None }),
+        (searched, &searching, Shown { zone: "cluster.local", pods: true, set: None }),
     ];
 
     let ended = AtomicBool::new(false);
@@ -75,7 +82,7 @@ fn a_cluster_that_changes() {
                             .unwrap_or_else(|error| panic!("{error}\n{}", server.output()));
                     }
                     let meant = Meant::new(variant, &known);
-                    let report = compare(pair, *shown, &known, meant, world.seed + round as u64);
+                    let report = compare((variant, pair), *shown, &known, meant, world.seed + round as u64);
                     if !report.differences.is_empty() {
                         let _ = writeln!(failures, "\n== {} in round {round}", variant.name);
                         let _ = writeln!(failures, "after these changes:\n{}\n", made.join("\n"));
@@ -95,17 +102,31 @@ fn a_cluster_that_changes() {
     });
 }
 
-fn compare(pair: &Pair, shown: Shown<'_>, known: &Stored, meant: Meant, seed: u64) -> Report {
+fn compare(
+    (variant, pair): (&Variant, &Pair),
+    shown: Shown<'_>,
+    known: &Stored,
+    meant: Meant,
+    seed: u64,
+) -> Report {
     let zones = Zones { cluster: &["cluster.local"], set: shown.set.as_slice() };
     let options =
         Options { near_names: 0.03, odd_names: 0.0, odd_headers: 0.0, tcp: 0.05, ..Options::default() };
-    let generator = Generator::new(seed, names::pools(known, zones, seed), options);
+    let (pools, sources) = variant.questions(known, zones, seed);
+    let generator = Generator::new(seed, pools, options);
     let report = Comparison::new(("CoreDNS", pair.coredns.addr()), ("Rhumb", pair.rhumb.addr()))
         .timeout(Duration::from_millis(1500))
+        .sources(sources)
         .accept(move |difference| meant.reason(difference))
         .run(generator, QUERIES)
         .unwrap_or_else(|error| panic!("{error}"));
-    println!("{:?}, accepted {:?}, {} differ", report.rcodes, report.accepted, report.differences.len());
+    println!(
+        "{}: {:?}, accepted {:?}, {} differ",
+        variant.name,
+        report.rcodes,
+        report.accepted,
+        report.differences.len()
+    );
     report
 }
 

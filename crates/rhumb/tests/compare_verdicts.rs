@@ -28,6 +28,10 @@ const PLUGINS: &[(&str, &[&str])] = &[
         ],
     ),
     ("any", &[]),
+    ("autopath", &[]),
+    ("autopath @erratic\nerratic", &[]),
+    ("autopath @whoami\nwhoami", &[]),
+    ("autopath example.org /etc/hosts", &[]),
     ("bufsize", &[]),
     (
         "cache",
@@ -104,6 +108,7 @@ const PLUGINS: &[(&str, &[&str])] = &[
     ("geoip /dev/null", &[]),
     ("geoip Corefile", &["edns-subnet"]),
     ("geoip \"\"", &[]),
+    ("k8s_external", &["apex", "ttl", "headless", "fallthrough"]),
     ("header", &["query", "response", "query set", "response clear", "response set aa", "query clear rd"]),
     ("health", &["lameduck"]),
     ("hosts", &["ttl", "no_reverse", "reload", "fallthrough", "fallthrough_unsupported", "10.0.0.1"]),
@@ -246,6 +251,9 @@ const KUBERNETES: &[&str] = &[
     "nosuch",
 ];
 
+/// Options of `k8s_external`, which needs `kubernetes`.
+const K8S_EXTERNAL: &[&str] = &["apex", "ttl", "ttl 5\nttl", "headless", "fallthrough", "nosuch"];
+
 const ARGUMENTS: &[&str] = &[
     "",
     "x",
@@ -328,6 +336,25 @@ fn kubernetes_bodies() -> Vec<String> {
     bodies
 }
 
+fn bodies_beside_kubernetes() -> Vec<String> {
+    let kubernetes = "kubernetes cluster.local {\nendpoint http://127.0.0.1:9\nstartup_timeout 10ms\n}";
+    let mut bodies = Vec::new();
+    for zones in ["", "example.org", "10.0.0.0/8", "example.org in-addr.arpa", "x y {\n}", "a b"] {
+        bodies.push(format!("k8s_external {zones}\n{kubernetes}"));
+        bodies.push(format!("k8s_external {zones}\nk8s_external example.net\n{kubernetes}"));
+    }
+    for option in K8S_EXTERNAL {
+        for arguments in ARGUMENTS.iter().chain(&["3600", "3601", "dns", "a.b"]) {
+            bodies.push(format!("k8s_external example.org {{\n{option} {arguments}\n}}\n{kubernetes}"));
+        }
+    }
+    for source in ["@kubernetes", "cluster.local @kubernetes", "@whoami", "nosuch", "@kubernetes {\n}"] {
+        bodies.push(format!("autopath {source}\n{kubernetes}"));
+        bodies.push(format!("autopath {source}\nautopath @nosuch\n{kubernetes}"));
+    }
+    bodies
+}
+
 /// Starts a server on the Corefile and waits for its verdict.
 fn verdict(binary: &std::path::Path, corefile: &str) -> Verdict {
     let folder = tempfile::tempdir().expect("a folder");
@@ -370,7 +397,7 @@ fn options_are_taken_and_refused_alike() {
 
 #[test]
 fn options_of_kubernetes_are_taken_and_refused_alike() {
-    check(&kubernetes_bodies());
+    check(&[kubernetes_bodies(), bodies_beside_kubernetes()].concat());
 }
 
 fn check(bodies: &[String]) {

@@ -30,6 +30,8 @@ pub struct Block {
 pub struct BlockSettings {
     /// Zones for which metadata is collected; None without the `metadata` directive.
     pub metadata_zones: Option<Vec<NameBuf>>,
+    /// Somebody in the block tells how Services are reached from outside.
+    pub outside: bool,
     pub debug: bool,
     pub stacktrace: bool,
     pub read_timeout: Option<Duration>,

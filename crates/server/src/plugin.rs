@@ -4,14 +4,18 @@
 //! remember between the two ways goes into its [`Slot`](crate::Slot). It never blocks: whoever needs time
 //! returns `Wait` with a future, and the walk goes on with what the future brings.
 
+mod outside;
+
 use std::borrow::Cow;
 use std::future::Future;
 use std::ops::BitOr;
 use std::pin::Pin;
 
-use wire::{Query, Rcode, Reply};
+use wire::{Name, Query, Rcode, Reply};
 
-use crate::{Sent, Visit};
+use crate::{Client, Sent, Visit};
+
+pub use outside::{Existence, Outside, Place, Reached};
 
 /// One plugin of a server block.
 pub trait Plugin: Send + Sync + 'static {
@@ -58,6 +62,16 @@ pub trait Plugin: Send + Sync + 'static {
 
     /// Keeps queries of its block away from caches.
     fn as_cache_bypass(&self) -> Option<&dyn CacheBypass> {
+        None
+    }
+
+    /// Knows in which domains clients search for names.
+    fn as_search_path(&self) -> Option<&dyn SearchPath> {
+        None
+    }
+
+    /// Knows how names inside a cluster are reached from outside.
+    fn as_outside(&self) -> Option<&dyn Outside> {
         None
     }
 
@@ -198,7 +212,7 @@ pub trait Metadata {
 /// A plugin that also sees what never came to any chain.
 pub trait Observer {
     /// The server answered by itself: the class, the name or the packet was nobody's, or a plugin panicked.
-    fn refused(&self, server: &str, query: &Query, client: &crate::Client, reply: &Reply);
+    fn refused(&self, server: &str, query: &Query, client: &Client, reply: &Reply);
 }
 
 /// A plugin whose answers change from one query to the next, as those of a zone with dynamic updates do.
@@ -207,13 +221,16 @@ pub trait CacheBypass {
     fn bypasses_cache(&self, query: &Query) -> bool;
 }
 
+/// A plugin that knows the search path of clients: the domains their resolvers put behind a short name.
+pub trait SearchPath {
+    /// Tells `each` the domains in which this client searches when it asks for a name like this one, given in lower
+    /// case; in order, in lower case, the root last. Ends early when `each` says false. No domain at all: nobody
+    /// knows how the client searches.
+    fn search_path(&self, name: Name<'_>, client: &Client, each: &mut dyn FnMut(Name<'_>) -> bool);
+}
+
 /// A plugin that lets only some queries into its block.
 pub trait BlockFilter {
     fn view_name(&self) -> &str;
-    fn accepts(
-        &self,
-        query: &Query,
-        client: &crate::Client,
-        metadata: &dyn Fn(&str) -> Option<String>,
-    ) -> bool;
+    fn accepts(&self, query: &Query, client: &Client, metadata: &dyn Fn(&str) -> Option<String>) -> bool;
 }

@@ -127,6 +127,11 @@ impl Setup<'_> {
         &mut self.draft.settings
     }
 
+    /// Whether the block has a directive, be it set up already or not.
+    pub fn has_directive(&self, name: &str) -> bool {
+        self.block.directive(name).is_some()
+    }
+
     /// The folder relative paths start from.
     pub fn set_root(&mut self, root: PathBuf) {
         self.draft.root = Some(root);

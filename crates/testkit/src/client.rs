@@ -1,7 +1,7 @@
 //! Asks DNS servers, blocking and without judging: whatever bytes come back are the answer.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -108,21 +108,28 @@ pub fn pipeline(server: SocketAddr, queries: &[Vec<u8>], timeout: Duration) -> R
 }
 
 /// Asks two servers the same thing at the same time **from the same port**: some answers hold the
-/// client's address (whoami) or are chosen by it.
+/// client's address (whoami) or are chosen by it. `from` is the address to ask from, if it matters.
 pub fn ask_both(
     servers: [SocketAddr; 2],
+    from: Option<IpAddr>,
     transport: Transport,
     query: &[u8],
     timeout: Duration,
 ) -> Result<[Outcome; 2]> {
+    let local = from.map_or_else(|| any_port(servers[0]), |ip| SocketAddr::new(ip, 0));
     match transport {
-        Transport::Udp => udp_both(servers, query, timeout),
-        Transport::Tcp => tcp_both(servers, query, timeout),
+        Transport::Udp => udp_both(servers, local, query, timeout),
+        Transport::Tcp => tcp_both(servers, local, query, timeout),
     }
 }
 
-fn udp_both(servers: [SocketAddr; 2], query: &[u8], timeout: Duration) -> Result<[Outcome; 2]> {
-    let socket = UdpSocket::bind(any_port(servers[0]))?;
+fn udp_both(
+    servers: [SocketAddr; 2],
+    local: SocketAddr,
+    query: &[u8],
+    timeout: Duration,
+) -> Result<[Outcome; 2]> {
+    let socket = UdpSocket::bind(local)?;
     let deadline = Instant::now() + timeout;
     for server in servers {
         socket.send_to(query, server).context(format!("sending to {server}"))?;
@@ -154,9 +161,14 @@ fn udp_both(servers: [SocketAddr; 2], query: &[u8], timeout: Duration) -> Result
 /// How long an answer that should be there already is waited for.
 const LAST_LOOK: Duration = Duration::from_millis(100);
 
-fn tcp_both(servers: [SocketAddr; 2], query: &[u8], timeout: Duration) -> Result<[Outcome; 2]> {
+fn tcp_both(
+    servers: [SocketAddr; 2],
+    local: SocketAddr,
+    query: &[u8],
+    timeout: Duration,
+) -> Result<[Outcome; 2]> {
     let deadline = Instant::now() + timeout;
-    let mut streams = connect_both(servers, timeout)?;
+    let mut streams = connect_both(servers, local, timeout)?;
     // Both are asked before either is listened to, so that they work at the same time.
     for stream in &mut streams {
         if let Ok(open) = stream
@@ -176,10 +188,10 @@ type Connection = std::result::Result<TcpStream, Silence>;
 
 /// Two connections from one local port. A port may be unusable towards one of the two servers while an
 /// earlier connection lingers, so some ports are tried.
-fn connect_both(servers: [SocketAddr; 2], timeout: Duration) -> Result<[Connection; 2]> {
+fn connect_both(servers: [SocketAddr; 2], from: SocketAddr, timeout: Duration) -> Result<[Connection; 2]> {
     let mut tries = 10;
     'port: loop {
-        let mut local = any_port(servers[0]);
+        let mut local = from;
         let mut streams = [const { Err(Silence::Refused) }; 2];
         for (stream, server) in streams.iter_mut().zip(servers) {
             let socket = Socket::new(Domain::for_address(server), Type::STREAM, Some(Protocol::TCP))?;
@@ -321,11 +333,13 @@ mod tests {
 
     #[test]
     fn both_see_the_same_port() {
-        let [a, b] = ask_both([udp_server(0, 1), udp_server(0, 1)], Transport::Udp, b"q", LONG).unwrap();
+        let [a, b] =
+            ask_both([udp_server(0, 1), udp_server(0, 1)], None, Transport::Udp, b"q", LONG).unwrap();
         assert!(a.reply().is_some() && a == b);
-        let [a, b] = ask_both([tcp_server(1), tcp_server(1)], Transport::Tcp, b"q", LONG).unwrap();
+        let [a, b] = ask_both([tcp_server(1), tcp_server(1)], None, Transport::Tcp, b"q", LONG).unwrap();
         assert!(a.reply().is_some() && a == b);
-        let [a, b] = ask_both([udp_server(0, 1), udp_server(1, 0)], Transport::Udp, b"q", SHORT).unwrap();
+        let [a, b] =
+            ask_both([udp_server(0, 1), udp_server(1, 0)], None, Transport::Udp, b"q", SHORT).unwrap();
         assert!(a.reply().is_some());
         assert_eq!(b, Outcome::NoAnswer(Silence::TimedOut));
     }

@@ -4,7 +4,7 @@ mod difference;
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -35,6 +35,8 @@ pub struct Comparison {
     options: Options,
     lanes: usize,
     timeout: Duration,
+    /// Asked from in turn; none: from wherever the system likes.
+    sources: Vec<IpAddr>,
     accept: Option<Box<Accept>>,
 }
 
@@ -74,6 +76,7 @@ impl Comparison {
             options: Options::default(),
             lanes: 8,
             timeout: Duration::from_millis(700),
+            sources: Vec::new(),
             accept: None,
         }
     }
@@ -92,6 +95,12 @@ impl Comparison {
     /// How long silence lasts until it is an answer.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// The addresses of this machine to ask from, which one by the id of the question.
+    pub fn sources(mut self, sources: Vec<IpAddr>) -> Self {
+        self.sources = sources;
         self
     }
 
@@ -149,7 +158,9 @@ impl Comparison {
 
     fn ask(&self, query: &GeneratedQuery) -> Result<Pair> {
         let addrs = [self.servers[0].addr, self.servers[1].addr];
-        let once = || client::ask_both(addrs, query.transport, &query.wire, self.timeout);
+        let id = query.wire.get(..2).map_or(0, |id| usize::from(id[0]) << 8 | usize::from(id[1]));
+        let from = self.sources.get(id % self.sources.len().max(1)).copied();
+        let once = || client::ask_both(addrs, from, query.transport, &query.wire, self.timeout);
         let first = once()?;
         // One silent, the other not: a lost packet or a slow moment looks like that, and does not last.
         if first[0].reply().is_some() != first[1].reply().is_some() { once() } else { Ok(first) }

@@ -8,7 +8,9 @@ mod slice;
 
 use address::ip;
 
-use super::message::{Namespace, ObjectMeta, Pod, Raw, Service, ServiceImport, ServicePort};
+use super::message::{
+    LoadBalancerIngress, Namespace, ObjectMeta, Pod, Raw, Service, ServiceImport, ServicePort,
+};
 use crate::key::Key;
 use crate::object::{self, External, Object, Port, ServiceType};
 use crate::selector::Selector;
@@ -53,13 +55,10 @@ fn service(it: Service, want: &Want) -> Option<object::Service> {
     } else {
         ServiceType::ClusterIp(cluster_ips.iter().filter_map(|text| ip(text)).collect())
     };
-    let outside = spec.external_ips.into_iter();
-    let balanced = status.load_balancer.ingress.into_iter();
-    let external = outside
-        .chain(balanced.map(|ingress| if ingress.ip.is_empty() { ingress.hostname } else { ingress.ip }))
-        .filter(|text| !text.is_empty())
-        .map(|text| ip(&text).map_or_else(|| External::Host(text.into()), External::Address))
-        .collect();
+    let external = match want.external {
+        true => external(spec.external_ips, status.load_balancer.ingress),
+        false => Box::default(),
+    };
     Some(object::Service {
         key: key(&it.metadata)?,
         kind,
@@ -67,6 +66,16 @@ fn service(it: Service, want: &Want) -> Option<object::Service> {
         external,
         selected: selected(&want.selectors, &it.metadata),
     })
+}
+
+fn external(ips: Vec<String>, ingress: Vec<LoadBalancerIngress>) -> Box<[External]> {
+    let balanced = ingress.into_iter().map(|it| if it.ip.is_empty() { it.hostname } else { it.ip });
+    ips.into_iter()
+        .chain(balanced)
+        // A balancer may be there before it can be reached.
+        .filter(|text| !text.is_empty())
+        .map(|text| ip(&text).map_or_else(|| External::Host(text.into()), External::Address))
+        .collect()
 }
 
 fn pod(it: Pod, want: &Want) -> Option<object::Pod> {

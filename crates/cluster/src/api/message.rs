@@ -9,7 +9,7 @@ mod envelope;
 mod meta;
 mod multicluster;
 
-pub(crate) use self::core::{Namespace, Pod, PodIp, Service, ServicePort};
+pub(crate) use self::core::{LoadBalancerIngress, Namespace, Pod, PodIp, Service, ServicePort};
 pub(crate) use discovery::{Endpoint, EndpointPort, EndpointSlice};
 #[cfg(test)]
 pub(crate) use envelope::wrap;

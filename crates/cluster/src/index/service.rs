@@ -29,8 +29,9 @@ impl Indexed for Service {
         let (before, after) = (old.map(inside), new.map(inside));
         addresses::replace(&mut tables.addresses, &hash, before.as_ref(), after.as_ref());
 
+        let has_outside = |service: &&Arc<Self>| !service.external.is_empty();
         let outside = |service: &Arc<Self>| holding(service, external_addresses(service));
-        let (before, after) = (old.map(outside), new.map(outside));
+        let (before, after) = (old.filter(has_outside).map(outside), new.filter(has_outside).map(outside));
         addresses::replace(&mut tables.external, &hash, before.as_ref(), after.as_ref());
     }
 

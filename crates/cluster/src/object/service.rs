@@ -11,7 +11,7 @@ pub struct Service {
     pub kind: ServiceType,
     /// Empty if it declares none: it has addresses then, but no SRV records.
     pub ports: Box<[Port]>,
-    /// `spec.externalIPs`, then the load balancer's addresses and host names.
+    /// `spec.externalIPs`, then the load balancer's addresses and host names; kept only if [`crate::Want::external`].
     pub external: Box<[External]>,
     pub selected: Selected,
 }

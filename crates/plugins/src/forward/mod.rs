@@ -16,7 +16,6 @@ mod options;
 mod packet;
 mod policy;
 mod pools;
-mod resolv_conf;
 mod setup;
 mod streak;
 mod targets;

@@ -12,7 +12,8 @@ use std::path::PathBuf;
 
 use corefile::Scheme;
 
-use super::{LOG, resolv_conf};
+use super::LOG;
+use crate::resolv_conf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum To {

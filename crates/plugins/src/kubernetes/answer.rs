@@ -2,32 +2,18 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use wire::{Class, Name, Owner, Question, Reply, Rtype, Section};
+use wire::{Name, Owner, Question, Reply, Rtype, Section};
 
 use super::apex;
-use super::distinct::Distinct;
 use super::find::{Ask, Found, Services};
 use super::target::{Identity, Target, owner};
+use crate::distinct::Distinct;
+use crate::records::{push_address, push_srv, rtype, share};
 
 /// More records than any message can hold; what is beyond would only be cut off again.
 const MOST_RECORDS: usize = 4700;
 
 const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-
-/// The type that holds an address.
-pub(super) fn rtype(address: IpAddr) -> Rtype {
-    match address {
-        IpAddr::V4(_) => Rtype::A,
-        IpAddr::V6(_) => Rtype::AAAA,
-    }
-}
-
-pub(super) fn push_address(reply: &mut Reply, section: Section, owner: Owner, ttl: u32, address: IpAddr) {
-    match address {
-        IpAddr::V4(ip) => reply.push(section, owner, Rtype::A, ttl, &ip.octets()),
-        IpAddr::V6(ip) => reply.push(section, owner, Rtype::AAAA, ttl, &ip.octets()),
-    }
-}
 
 /// Answers with the addresses of a name that are of the type. Tells how many there are.
 pub(super) fn found(
@@ -72,7 +58,7 @@ pub(super) fn srv(ask: &Ask<'_>, reply: &mut Reply, question: &Question, service
     let options = &ask.plugin.options;
     let zone = question.name().wire().get(ask.at..).unwrap_or_default();
     let candidates = services.hits().map(|hit| services.filter.ports(hit.ports).count()).sum();
-    let weight = weight(candidates);
+    let weight = share(candidates);
     let Some(first) = services.hits().next() else { return };
     let filler = Identity::service(first.key);
 
@@ -125,34 +111,8 @@ pub(super) fn pod_srv(
     target.octets(ask.front().get(skipped..)?)?.octets(question.name().wire().get(ask.at..)?)?;
     let name = target.name()?;
     let ttl = ask.plugin.options.ttl;
-    push_srv(reply, ttl, weight(pods), 0, name);
+    push_srv(reply, ttl, share(pods), 0, name);
     let owner = owner(reply, question, name);
     push_address(reply, Section::Additional, owner, ttl, address);
     Some(())
-}
-
-fn push_srv(reply: &mut Reply, ttl: u32, weight: u16, port: u16, target: Name<'_>) {
-    reply.push_with(Section::Answer, Owner::Question(0), Rtype::SRV, Class::IN, ttl, |out| {
-        out.u16(0).u16(weight).u16(port).name(target);
-    });
-}
-
-/// Every candidate gets the same share of 100, doubles counted; computed as CoreDNS does, so that it rounds alike.
-fn weight(candidates: usize) -> u16 {
-    let share = 100.0 / (100 * candidates.max(1)) as f64 * 100.0;
-    (share.floor() as u16).max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn weights() {
-        for (candidates, expected) in
-            [(1, 100), (2, 50), (3, 33), (5, 20), (6, 16), (7, 14), (99, 1), (100, 1), (1000, 1)]
-        {
-            assert_eq!(weight(candidates), expected, "{candidates}");
-        }
-    }
 }

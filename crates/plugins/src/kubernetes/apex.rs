@@ -5,15 +5,16 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use cluster::object::ServiceType;
-use cluster::{Holder, Key};
+use cluster::object::{EndpointSlice, Service, ServiceType};
+use cluster::{Holder, Key, Snapshot};
 use wire::{Class, Flags, Owner, Query, Question, Rcode, Reply, Rtype, Section};
 
-use super::answer::push_address;
+use super::Kubernetes;
 use super::behind::Hit;
-use super::distinct::Distinct;
 use super::find::Ask;
 use super::target::{Identity, Target, owner};
+use crate::distinct::Distinct;
+use crate::records::push_address;
 
 const REFRESH: u32 = 7200;
 const RETRY: u32 = 1800;
@@ -102,37 +103,46 @@ pub(super) fn addresses(ask: &Ask<'_>) -> Vec<IpAddr> {
 
 /// Every address of every name server; no hit for `ns.dns.ZONE`.
 fn each<'a>(ask: &Ask<'a>, mut take: impl FnMut(Option<Hit<'a>>, IpAddr)) {
-    let plugin = ask.plugin;
-    let local = plugin.local_addresses();
-    let mut found = false;
-    for address in local {
-        for holder in ask.snapshot.holders(*address) {
-            let Holder::Slice(slice) = holder else { continue };
-            if !plugin.options.endpoints || !slice.selected.by(plugin.joined.selector) {
-                continue;
-            }
-            found = true;
-            let Some(key) = &slice.service else { continue };
-            let Some(service) = ask.snapshot.entry(key.as_bytes()).and_then(|entry| plugin.service(entry))
-            else {
-                continue;
-            };
-            match &service.kind {
-                ServiceType::ClusterIp(addresses) => {
-                    addresses.iter().for_each(|address| take(Some(own(&service.key, *address)), *address));
-                }
-                ServiceType::Headless => {
-                    for endpoint in &slice.endpoints {
-                        let hit = Hit { endpoint: Some(endpoint), ..own(&service.key, endpoint.address) };
-                        take(Some(hit), endpoint.address);
-                    }
-                }
-                ServiceType::ExternalName(_) => {}
+    let found = ask.plugin.own_services(ask.snapshot, |service, slice| match &service.kind {
+        ServiceType::ClusterIp(addresses) => {
+            addresses.iter().for_each(|address| take(Some(own(&service.key, *address)), *address));
+        }
+        ServiceType::Headless => {
+            for endpoint in &slice.endpoints {
+                let hit = Hit { endpoint: Some(endpoint), ..own(&service.key, endpoint.address) };
+                take(Some(hit), endpoint.address);
             }
         }
-    }
+        ServiceType::ExternalName(_) => {}
+    });
     if !found {
-        local.iter().for_each(|address| take(None, *address));
+        ask.plugin.local_addresses().iter().for_each(|address| take(None, *address));
+    }
+}
+
+impl Kubernetes {
+    /// The Services whose endpoints include an address of this process, each with the slice that says so. False if
+    /// no slice does.
+    pub(super) fn own_services<'s>(
+        &self,
+        snapshot: &'s Snapshot,
+        mut take: impl FnMut(&'s Service, &'s EndpointSlice),
+    ) -> bool {
+        let mut found = false;
+        for address in self.local_addresses() {
+            for holder in snapshot.holders(*address) {
+                let Holder::Slice(slice) = holder else { continue };
+                if !self.options.endpoints || !slice.selected.by(self.joined.selector) {
+                    continue;
+                }
+                found = true;
+                let entry = slice.service.as_ref().and_then(|key| snapshot.entry(key.as_bytes()));
+                if let Some(service) = entry.and_then(|entry| self.service(entry)) {
+                    take(service, slice);
+                }
+            }
+        }
+        found
     }
 }
 

@@ -6,6 +6,7 @@ use super::apex::{self, Soa};
 use super::external_name::{self, Chain, End};
 use super::find::{Ask, Found, Services};
 use super::{answer, reverse};
+use crate::records::push_cname;
 
 /// The version of the specification of the names.
 const VERSION: &[u8] = b"1.1.0";
@@ -106,7 +107,7 @@ fn cname(ask: &Ask<'_>, reply: &mut Reply) -> Verdict {
     match found.alias().and_then(external_name::target) {
         Some(target) => {
             let ttl = ask.plugin.options.ttl;
-            external_name::push_cname(reply, Owner::Question(0), ttl, target.as_name());
+            push_cname(reply, Owner::Question(0), ttl, target.as_name());
             Verdict::Answered
         }
         None => existence(&found),

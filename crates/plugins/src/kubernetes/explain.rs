@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::net::IpAddr;
 
 use cluster::object::{EndpointSlice, Service, ServiceImport, ServiceType};
-use cluster::{Entry, Holder, Key};
+use cluster::{Entry, Holder, Key, Snapshot};
 use wire::Rtype;
 
 use super::behind::Behind;
@@ -12,7 +12,7 @@ use super::filter::Filter;
 use super::find::Ask;
 use super::options::Pods;
 use super::request::{Asked, Part, Request};
-use super::{endpoint_name, wildcards};
+use super::{Kubernetes, endpoint_name, wildcards};
 
 pub(super) fn reason(ask: &Ask<'_>, qtype: Rtype) -> String {
     if matches!(qtype, Rtype::AXFR | Rtype::IXFR) {
@@ -41,25 +41,27 @@ pub(super) fn reason(ask: &Ask<'_>, qtype: Rtype) -> String {
         Request::Service(asked) if ask.plugin.options.wildcards && wildcards::is_asked(&asked) => {
             "all Services that fit the wildcard".to_owned()
         }
-        Request::Service(asked) => namespace(ask, asked.namespace).unwrap_or_else(|| service(ask, &asked)),
+        Request::Service(asked) => {
+            namespace(ask.plugin, ask.snapshot, asked.namespace).unwrap_or_else(|| service(ask, &asked))
+        }
     }
 }
 
-fn text(octets: &[u8]) -> String {
+pub(super) fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
 }
 
-fn list<T: Display>(values: impl IntoIterator<Item = T>) -> String {
+pub(super) fn list<T: Display>(values: impl IntoIterator<Item = T>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// What is wrong with a namespace.
-fn namespace(ask: &Ask<'_>, name: &[u8]) -> Option<String> {
-    let (plugin, shown) = (ask.plugin, text(name));
+pub(super) fn namespace(plugin: &Kubernetes, snapshot: &Snapshot, name: &[u8]) -> Option<String> {
+    let shown = text(name);
     if !plugin.options.names(name) {
         return Some(format!("namespace {shown} is not among the namespaces of this block"));
     }
-    match ask.snapshot.namespace(name) {
+    match snapshot.namespace(name) {
         None => Some(format!("namespace {shown} does not exist")),
         Some(selected) if !selected.by(plugin.joined.namespace_selector) => {
             Some(format!("namespace {shown} does not fit namespace_labels"))
@@ -173,7 +175,7 @@ fn of_endpoints(
     }
 }
 
-fn no_port(what: &str, part: Part<'_>) -> String {
+pub(super) fn no_port(what: &str, part: Part<'_>) -> String {
     match part {
         Part::Port { port, protocol } => {
             format!("{what} has no port {} of protocol {}", text(port), text(protocol))
@@ -182,7 +184,7 @@ fn no_port(what: &str, part: Part<'_>) -> String {
     }
 }
 
-fn names(slices: &[std::sync::Arc<EndpointSlice>]) -> String {
+pub(super) fn names(slices: &[std::sync::Arc<EndpointSlice>]) -> String {
     match slices {
         [] => "no EndpointSlice".to_owned(),
         [one] => format!("EndpointSlice {}", one.key),
@@ -195,7 +197,7 @@ fn pod(ask: &Ask<'_>, asked: &Asked<'_>) -> String {
     if mode == Pods::Disabled {
         return "names of pods are not answered (pods disabled)".to_owned();
     }
-    if let Some(wrong) = namespace(ask, asked.namespace) {
+    if let Some(wrong) = namespace(ask.plugin, ask.snapshot, asked.namespace) {
         return wrong;
     }
     let shown = text(asked.namespace);

@@ -8,11 +8,12 @@
 //! A chain that leads nowhere inside our zone is not told at all.
 
 use server::{Found as Answered, Lookup, Outcome, Step, Visit, task};
-use wire::{Class, Flags, Name, NameBuf, Owner, Question, Rcode, Reply, Rtype, Section};
+use wire::{Flags, NameBuf, Owner, Question, Rcode, Reply, Section};
 
 use super::answer;
 use super::apex::Soa;
 use super::find::Ask;
+use crate::records::push_cname;
 
 /// A chain may be one longer than this.
 const MOST_LINKS: usize = 10;
@@ -33,12 +34,6 @@ pub(super) struct Chain(Vec<NameBuf>);
 /// A target as a name; the API checks them, but manifests may hold anything.
 pub(super) fn target(text: &str) -> Option<NameBuf> {
     NameBuf::parse(text).ok()
-}
-
-pub(super) fn push_cname(reply: &mut Reply, owner: Owner, ttl: u32, target: Name<'_>) {
-    reply.push_with(Section::Answer, owner, Rtype::CNAME, Class::IN, ttl, |out| {
-        out.name(target);
-    });
 }
 
 /// Follows the chain from a Service as far as our zone goes. The reply must be begun.

@@ -1,6 +1,5 @@
 //! What others may ask for by label: the parts of the name, and the pod that asks.
 
-use cluster::Holder;
 use cluster::object::Pod;
 use server::{Metadata, MetadataView};
 
@@ -68,11 +67,7 @@ impl Kubernetes {
             return None;
         }
         let snapshot = self.watched.cluster()?.snapshot();
-        let mut pods = snapshot.holders(view.client.remote.ip()).filter_map(|holder| match holder {
-            Holder::Pod(pod) if pod.selected.by(self.joined.selector) => Some(pod),
-            _ => None,
-        });
-        of_pod(pods.next()?, label)
+        of_pod(self.pod_at(&snapshot, view.client.remote.ip())?, label)
     }
 }
 

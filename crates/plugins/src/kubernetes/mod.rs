@@ -12,7 +12,6 @@ mod answer;
 mod apex;
 mod behind;
 mod decide;
-mod distinct;
 mod endpoint_name;
 mod explain;
 mod external_name;
@@ -21,13 +20,15 @@ mod find;
 mod metadata;
 mod number;
 mod options;
+mod outside;
 mod pods;
 mod request;
 mod reverse;
+mod search_path;
 mod setup;
 mod target;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod watched;
 mod wildcards;
 
@@ -36,7 +37,7 @@ use std::sync::{Arc, OnceLock};
 
 use cluster::{Joined, Kind, Snapshot};
 use server::log::{self, Logger};
-use server::{Link, Metadata, Plugin, Ready, Step, Visit};
+use server::{Link, Metadata, Outside, Plugin, Ready, SearchPath, Step, Visit};
 use wire::{Name, NameBuf, Query, Rcode};
 
 use apex::Soa;
@@ -64,6 +65,8 @@ pub(crate) struct Kubernetes {
     /// The addresses the block listens on; None is all.
     bound: OnceLock<Vec<Option<IpAddr>>>,
     local: OnceLock<Vec<IpAddr>>,
+    /// The search path of this process, which clients are taken to have behind that of their namespace.
+    search: Vec<NameBuf>,
 }
 
 /// A zone we answer for.
@@ -115,6 +118,14 @@ impl Plugin for Kubernetes {
     }
 
     fn as_metadata(&self) -> Option<&dyn Metadata> {
+        Some(self)
+    }
+
+    fn as_search_path(&self) -> Option<&dyn SearchPath> {
+        Some(self)
+    }
+
+    fn as_outside(&self) -> Option<&dyn Outside> {
         Some(self)
     }
 

@@ -9,7 +9,8 @@ use golang::GoDuration;
 use server::Setup;
 use wire::NameBuf;
 
-use super::{NAME, number};
+use super::NAME;
+use super::number;
 use crate::parse::Fallthrough;
 
 const DEFAULT_TTL: u32 = 5;
@@ -222,8 +223,9 @@ impl Options {
         }
     }
 
-    /// What answers need of the cluster. `labels_of_pods`: somebody may ask for them as metadata.
-    pub fn want(&self, labels_of_pods: bool) -> Want {
+    /// What answers need of the cluster. `labels_of_pods`: somebody may ask for them as metadata; `outside`: somebody
+    /// tells how Services are reached from outside.
+    pub fn want(&self, labels_of_pods: bool, outside: bool) -> Want {
         let verified = self.pods == Pods::Verified;
         let multicluster = !self.multicluster.is_empty();
         let kinds = [
@@ -240,6 +242,7 @@ impl Options {
             pod_names: self.endpoint_pod_names,
             zones: self.zonal,
             pod_labels: verified && labels_of_pods,
+            external: outside,
         }
     }
 

@@ -2,9 +2,12 @@
 
 use std::fmt::Write;
 use std::net::IpAddr;
+use std::sync::Arc;
 
-use cluster::Holder;
+use cluster::object::Pod;
+use cluster::{Holder, Snapshot};
 
+use super::Kubernetes;
 use super::endpoint_name::undashed;
 use super::filter::is_wildcard;
 use super::find::{Ask, Found};
@@ -52,6 +55,16 @@ fn count(ask: &Ask<'_>, address: IpAddr, is_meant: impl Fn(&[u8]) -> bool) -> us
         _ => false,
     });
     pods.count()
+}
+
+impl Kubernetes {
+    /// The pod that has an address; one of those that share a node's, if they do.
+    pub(super) fn pod_at<'s>(&self, snapshot: &'s Snapshot, address: IpAddr) -> Option<&'s Arc<Pod>> {
+        snapshot.holders(address).find_map(|holder| match holder {
+            Holder::Pod(pod) if pod.selected.by(self.joined.selector) => Some(pod),
+            _ => None,
+        })
+    }
 }
 
 /// Pods are known under the one spelling their status has: `fd00--1`, but not `fd00-0-0-0-0-0-0-1`.

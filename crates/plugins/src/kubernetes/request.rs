@@ -11,6 +11,8 @@
 //! [X.[Y.]]POD.NAMESPACE.pod                a pod by its address; X and Y mean nothing
 //! ```
 //!
+//! Zones for the world outside have nothing but Services, and no `svc`: `PORT.PROTOCOL.SERVICE.NAMESPACE`.
+//!
 //! All of it is slices of the question's own bytes in lower case.
 
 /// What a name asks for.
@@ -130,6 +132,27 @@ impl<'q> Request<'q> {
     }
 }
 
+impl<'q> Asked<'q> {
+    /// Reads the octets left of a zone for the world outside. None: longer than anything known.
+    pub fn outside(front: &'q [u8]) -> Option<Self> {
+        let labels = Labels::new(front);
+        let part = match labels.count {
+            1 | 2 => Part::All,
+            3 => match bare(labels.get(2)) {
+                b"" => Part::All,
+                endpoint => Part::Endpoint(endpoint),
+            },
+            4 => Part::Port { port: bare(labels.get(3)), protocol: bare(labels.get(2)) },
+            _ => return None,
+        };
+        let (name, key): (&[u8], &[u8]) = match labels.count {
+            1 => (b"", b""),
+            _ => (labels.get(1), front.get(labels.start(1)..)?),
+        };
+        Some(Asked { namespace: labels.get(0), name, key, part })
+    }
+}
+
 impl<'q> Part<'q> {
     /// None: longer than anything known.
     fn read(labels: &Labels<'q>, grammar: Grammar) -> Option<Self> {
@@ -176,12 +199,15 @@ mod tests {
     }
 
     fn shown(request: &Request<'_>) -> String {
-        let (kind, asked) = match request {
-            Request::Apex => return "apex".into(),
-            Request::Invalid => return "invalid".into(),
-            Request::Service(asked) => ("svc", asked),
-            Request::Pod(asked) => ("pod", asked),
-        };
+        match request {
+            Request::Apex => "apex".into(),
+            Request::Invalid => "invalid".into(),
+            Request::Service(asked) => format!("svc {}", asked_for(asked)),
+            Request::Pod(asked) => format!("pod {}", asked_for(asked)),
+        }
+    }
+
+    fn asked_for(asked: &Asked<'_>) -> String {
         let part = match asked.part {
             Part::All => String::new(),
             Part::Endpoint(endpoint) => format!(" endpoint={}", text(endpoint)),
@@ -191,7 +217,7 @@ mod tests {
             }
             Part::Zone { labels, prefer } => format!(" zone={} prefer={prefer}", text(labels)),
         };
-        format!("{kind} {}/{}{part}", text(asked.namespace), text(asked.name))
+        format!("{}/{}{part}", text(asked.namespace), text(asked.name))
     }
 
     fn check(front: &str, grammar: Grammar, expected: &str) {
@@ -258,6 +284,28 @@ mod tests {
             ("a.pin._zone.web.shop.pod", "invalid"),
         ] {
             check(front, grammar, expected);
+        }
+    }
+
+    #[test]
+    fn shapes_outside() {
+        for (front, expected) in [
+            ("shop", Some("shop/")),
+            ("web.shop", Some("shop/web")),
+            ("db-0.web.shop", Some("shop/web endpoint=db-0")),
+            ("_db-0.web.shop", Some("shop/web endpoint=db-0")),
+            ("_.web.shop", Some("shop/web")),
+            ("_http._tcp.web.shop", Some("shop/web port=http protocol=tcp")),
+            ("http.tcp.web.shop", Some("shop/web port=http protocol=tcp")),
+            ("a.b.c.web.shop", None),
+            ("", None),
+        ] {
+            let name = NameBuf::parse(front).unwrap();
+            let octets = &name.wire()[..name.wire().len() - 1];
+            let asked = Asked::outside(octets);
+            assert_eq!(asked.as_ref().map(asked_for).as_deref(), expected, "{front}");
+            let is_named = asked.filter(|asked| !asked.name.is_empty());
+            assert!(is_named.is_none_or(|asked| asked.key == b"\x03web\x04shop"), "{front}");
         }
     }
 

@@ -6,10 +6,10 @@ use cluster::Holder;
 use cluster::object::EndpointSlice;
 use wire::{Class, Owner, Reply, Rtype, Section};
 
-use super::distinct::Distinct;
 use super::find::Ask;
 use super::target::{Identity, Target};
 use super::{Kubernetes, behind::Hit};
+use crate::distinct::Distinct;
 
 /// Answers with the names of an address. False if it has none.
 pub(super) fn answer(ask: &Ask<'_>, reply: &mut Reply, address: IpAddr) -> bool {

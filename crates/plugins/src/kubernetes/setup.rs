@@ -1,5 +1,6 @@
 //! `kubernetes [ZONES...] { OPTIONS }`. Nothing is connected to here: a Corefile can be checked without a cluster.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use cluster::Level;
@@ -11,6 +12,9 @@ use super::options::Options;
 use super::watched::Clusters;
 use super::{Kubernetes, LOG, Zone, register_metrics};
 use crate::parse::is_under_any;
+use crate::resolv_conf;
+
+const RESOLV_CONF: &str = "/etc/resolv.conf";
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     register_metrics();
@@ -38,8 +42,9 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 }
 
 fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Options) -> Result<(), Diagnostic> {
-    // `metadata` stands before this plugin in the order, so it is known by now.
-    let want = options.want(s.settings().metadata_zones.is_some());
+    // Who says so stands before this plugin in the order, so it is known by now.
+    let settings = s.settings();
+    let want = options.want(settings.metadata_zones.is_some(), settings.outside);
     let clusters = s.shared("", Clusters::default);
     let watched = clusters.get(&options.source());
     let too_many = || s.c.bare_err("too many different label selectors for one cluster");
@@ -50,6 +55,8 @@ fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Option
         name,
     };
     let zones = zones.into_iter().map(zone).collect();
+    // Without such a file nobody searches anywhere.
+    let search = resolv_conf::search_path(Path::new(RESOLV_CONF)).unwrap_or_default();
     s.add(Kubernetes {
         zones,
         primary,
@@ -60,6 +67,7 @@ fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Option
         watched,
         bound: OnceLock::new(),
         local: OnceLock::new(),
+        search,
     });
     Ok(())
 }

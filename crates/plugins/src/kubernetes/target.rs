@@ -34,6 +34,13 @@ impl<'s> Identity<'s> {
 
     /// The name under `zone`, which is given as in the packet. None if it would be too long.
     pub fn target(&self, zone: &[u8]) -> Option<Target> {
+        let mut target = self.front()?;
+        target.octets(b"\x03svc")?.octets(zone)?;
+        Some(target)
+    }
+
+    /// The labels as far as the namespace.
+    pub fn front(&self) -> Option<Target> {
         let mut target = Target::new();
         match self.endpoint {
             // A pod's name may have dots, and then is no label: nobody can ask for it, but it is told.
@@ -50,7 +57,7 @@ impl<'s> Identity<'s> {
         if !self.cluster.is_empty() {
             target.label(self.cluster.as_bytes())?;
         }
-        target.octets(self.key)?.octets(b"\x03svc")?.octets(zone)?;
+        target.octets(self.key)?;
         Some(target)
     }
 }
@@ -72,9 +79,13 @@ impl Target {
         Some(self)
     }
 
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
     /// The name, if it is one.
     pub fn name(&self) -> Option<Name<'_>> {
-        Name::from_wire(&self.bytes[..self.len])
+        Name::from_wire(self.as_bytes())
     }
 }
 

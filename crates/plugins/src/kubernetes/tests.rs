@@ -26,15 +26,15 @@ use tempfile::TempDir;
 use crate::harness::{ask, configure, present};
 
 /// A server that reads a folder of manifests.
-struct Served {
-    folder: TempDir,
+pub(crate) struct Served {
+    pub folder: TempDir,
     config: Config,
     /// Beginnings of names that are not asked for.
     left_out: Vec<String>,
 }
 
 /// The Corefile may say `FOLDER` for the folder of the manifests.
-fn serve(corefile: &str, manifests: &str) -> Served {
+pub(crate) fn serve(corefile: &str, manifests: &str) -> Served {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("cluster.yaml"), manifests).unwrap();
     match api_server::source(manifests) {
@@ -61,13 +61,13 @@ impl Served {
         self.config.services().next().unwrap().1
     }
 
-    fn ask(&self, question: &str) -> Answered {
+    pub fn ask(&self, question: &str) -> Answered {
         ask(self.service(), question)
     }
 
     /// What our answers look like in the tables below. They are all authoritative; an SOA record is only named, since
     /// its data is always the same but for the time, and its own test has it in full.
-    fn answer(&self, question: &str) -> String {
+    pub fn answer(&self, question: &str) -> String {
         let text = present(&self.ask(question));
         let mut lines = text.lines();
         let head = lines.next().unwrap_or_default();
@@ -95,11 +95,11 @@ impl Served {
 }
 
 /// A table: a question in the first column, its answer in the lines below. Records may come in any order.
-fn check(corefile: &str, manifests: &str, table: &str) {
+pub(crate) fn check(corefile: &str, manifests: &str, table: &str) {
     check_on(&serve(corefile, manifests), table);
 }
 
-fn check_on(served: &Served, table: &str) {
+pub(crate) fn check_on(served: &Served, table: &str) {
     let mut cases: Vec<(&str, Vec<String>)> = Vec::new();
     for line in table.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
         match (line.strip_prefix("    "), cases.last_mut()) {

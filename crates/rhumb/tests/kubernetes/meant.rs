@@ -11,7 +11,7 @@ use testkit::cluster::objects::{label_of, list, name_of, namespace_of, text};
 use testkit::compare::{Difference, Line, Options, differences};
 use testkit::message::{Message, Record};
 
-use super::Variant;
+use super::{Asks, Variant};
 
 const PTR: u16 = 12;
 
@@ -24,7 +24,7 @@ const SET: &str = ".clusterset.local.";
 /// Knows the objects that are behind such differences.
 pub struct Meant {
     variant: Variant,
-    /// `.name.namespace.svc.` of what has a slice of host names.
+    /// `.name.namespace.svc.` of what has a slice of host names; without `svc` if names outside are asked for.
     with_host_names: BTreeSet<String>,
     /// `.name.namespace.svc.` of imports without ports.
     without_ports: BTreeSet<String>,
@@ -58,6 +58,10 @@ const MEANT: &[Row] = &[
     ("PTR of what only the cluster set knows", ptr_into_the_set),
     ("ServiceImports are chosen by labels", imports_by_labels),
     ("names longer than 255 octets are left out", too_long),
+    ("k8s_external: the name of a load balancer is told once, however many ports there are", told_once),
+    ("autopath: the first domain of a search path has its own answers", search_domain),
+    ("autopath: a reply has the question's spelling", spelling),
+    ("autopath: zone transfers are not searched for", transfer),
     ("SRV of an import whose slice names no cluster is answered", import_of_no_cluster),
     // To learn whether a name exists CoreDNS looks it up, whatever was asked, and its cache keeps what it found.
     ("an ExternalName is looked up only for the types that show it", cached_earlier),
@@ -65,8 +69,9 @@ const MEANT: &[Row] = &[
 
 impl Meant {
     pub fn new(variant: &Variant, stored: &Stored) -> Self {
+        let svc = if matches!(variant.asks, Asks::Outside(_)) { "" } else { "svc." };
         let within = |slice, label| {
-            label_of(slice, label).map(|service| format!(".{service}.{}.svc.", namespace_of(slice)))
+            label_of(slice, label).map(|service| format!(".{service}.{}.{svc}", namespace_of(slice)))
         };
         let host_names = stored.slices.iter().filter(|slice| text(slice, "/addressType") == "FQDN");
         let with_host_names = host_names
@@ -201,4 +206,36 @@ fn cached_earlier(meant: &Meant, case: &Case<'_>) -> bool {
 fn too_long(_: &Meant, case: &Case<'_>) -> bool {
     // The name in the packet is one octet longer, and `_udp` takes five.
     case.name.len() + 1 + 5 > 255 && case.only_records_differ(&["additional _"])
+}
+
+fn told_once(meant: &Meant, case: &Case<'_>) -> bool {
+    const TC: u16 = 0x0200;
+    let (Some(coredns), Some(rhumb)) = (&case.coredns, &case.rhumb) else { return false };
+    // What is told twice may not fit.
+    let cut_off = coredns.bits & TC != 0;
+    matches!(meant.variant.asks, Asks::Outside(_))
+        && (cut_off || case.difference.lines.iter().all(|line| matches!(line, Line::Left(_))))
+        && case.only_records_differ(if cut_off { &["answer ", "flags "] } else { &["answer "] })
+        && coredns.answer.iter().all(|record| rhumb.answer.contains(record))
+        && coredns.answer.len() != rhumb.answer.len()
+}
+
+/// CoreDNS fails on the name of the domain itself.
+fn search_domain(meant: &Meant, case: &Case<'_>) -> bool {
+    const SERVFAIL: u16 = 2;
+    let is_domain = super::ASKING.iter().any(|(_, it)| case.name == format!("{it}.svc.cluster.local."));
+    let failed = case.coredns.as_ref().is_some_and(|message| message.rcode() == SERVFAIL);
+    meant.variant.asks == Asks::SearchPaths && is_domain && failed
+}
+
+/// CoreDNS spells the domain in the question as the search path has it, if nobody has the name.
+fn spelling(meant: &Meant, case: &Case<'_>) -> bool {
+    meant.variant.asks == Asks::SearchPaths
+        && case.mixed_case
+        && case.only_records_differ(&["question ", "authority "])
+}
+
+fn transfer(meant: &Meant, case: &Case<'_>) -> bool {
+    const TRANSFERS: [u16; 2] = [251, 252];
+    meant.variant.asks == Asks::SearchPaths && TRANSFERS.contains(&case.qtype)
 }

@@ -2,6 +2,7 @@
 //! servers on the same Corefile, and the list of differences that are meant to be.
 
 mod meant;
+mod others;
 
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -9,13 +10,16 @@ use std::net::{IpAddr, SocketAddr};
 use serde_json::json;
 use testkit::cluster::changes::Changes;
 use testkit::cluster::generate::{self, Maker, Size};
+use testkit::cluster::names::{self, Zones};
 use testkit::cluster::objects::{Object, Resource};
 use testkit::cluster::{Cluster, Stored, load};
 use testkit::peers::Peer;
+use testkit::query::Pool;
 use testkit::random::seed_from_env;
 use testkit::{DnsServer, Kind, ports};
 
 pub use meant::Meant;
+pub use others::{AUTOPATH, K8S_EXTERNAL};
 
 /// A cluster full of made-up objects.
 pub struct World {
@@ -37,7 +41,8 @@ impl World {
         load::install_service_imports(cluster.api()).expect("ServiceImports");
         let mut maker = Maker::new(seed);
         let mut objects = maker.cluster(size);
-        objects.extend([dns_service(), dns_slice(), asking_pod()]);
+        objects.extend([dns_service(), dns_slice()]);
+        objects.extend(ASKING.iter().map(|(ip, namespace)| asking_pod(ip, namespace)));
         load::load(cluster.api(), &objects).unwrap_or_else(|error| panic!("{error}"));
         let stored = Stored::read(cluster.api()).expect("all objects");
         let upstream = DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).expect("an upstream");
@@ -62,6 +67,7 @@ fn dns_service() -> Object {
         "metadata": {"name": "kube-dns", "labels": {"tier": "front", "env": "prod"}},
         "spec": {
             "clusterIP": "10.96.0.10",
+            "externalIPs": ["192.0.2.53", "2001:db8::53"],
             "ports": [
                 {"name": "dns", "port": 53, "protocol": "UDP"},
                 {"name": "dns-tcp", "port": 53, "protocol": "TCP"},
@@ -87,14 +93,19 @@ fn dns_slice() -> Object {
     Object::new(Resource::EndpointSlice, "shop", "kube-dns-own", body)
 }
 
-/// The pod that all questions of tests come from.
-fn asking_pod() -> Object {
+/// The pods that questions of tests come from. Most come from the first; from the last address no pod asks.
+const ASKING: &[(&str, &str)] =
+    &[("127.0.0.1", "shop"), ("127.0.0.2", "team-a"), ("127.0.0.3", "shop"), ("127.0.0.4", "svc")];
+const NO_POD: &str = "127.0.0.9";
+
+fn asking_pod(ip: &str, namespace: &str) -> Object {
+    let name = format!("client-{}", ip.replace('.', "-"));
     let body = json!({
-        "metadata": {"name": "client", "labels": {"tier": "front"}},
+        "metadata": {"name": name, "labels": {"tier": "front"}},
         "spec": {"containers": [{"name": "c", "image": "none"}]},
     });
-    let mut pod = Object::new(Resource::Pod, "shop", "client", body);
-    pod.status = Some(json!({"phase": "Running", "podIP": "127.0.0.1", "podIPs": [{"ip": "127.0.0.1"}]}));
+    let mut pod = Object::new(Resource::Pod, namespace, &name, body);
+    pod.status = Some(json!({"phase": "Running", "podIP": ip, "podIPs": [{"ip": ip}]}));
     pod
 }
 
@@ -128,13 +139,45 @@ pub struct Variant {
     pub others: &'static str,
     /// Whether it listens on loopback only, as all do but those that look for name servers.
     pub bound: bool,
+    /// What is asked for.
+    pub asks: Asks,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// Names of the cluster.
+    Cluster,
+    /// Names in these zones, which `k8s_external` has.
+    Outside(&'static [&'static str]),
+    /// Short names, from the addresses of several pods.
+    SearchPaths,
 }
 
 /// `cluster.local` and all reverse zones.
 pub const ZONES: &str = "cluster.local in-addr.arpa ip6.arpa";
 
 /// The default, for the others to start from.
-pub const PLAIN: Variant = Variant { name: "default", zones: ZONES, options: "", others: "", bound: true };
+pub const PLAIN: Variant =
+    Variant { name: "default", zones: ZONES, options: "", others: "", bound: true, asks: Asks::Cluster };
+
+impl Variant {
+    /// Names to ask for, `zones` being those of the cluster, and the addresses to ask from, if they matter.
+    pub fn questions(&self, stored: &Stored, zones: Zones<'_>, seed: u64) -> (Vec<Pool>, Vec<IpAddr>) {
+        match self.asks {
+            Asks::Cluster => (names::pools(stored, zones, seed), Vec::new()),
+            Asks::Outside(zones) => (names::outside(stored, zones, seed), Vec::new()),
+            Asks::SearchPaths => {
+                let asking = ASKING.iter().map(|(ip, _)| *ip).chain([NO_POD]);
+                let namespaces = ASKING.iter().map(|(_, namespace)| format!("{namespace}."));
+                let domains: Vec<String> =
+                    namespaces.chain([String::new()]).map(|it| format!("{it}svc.cluster.local")).collect();
+                let domains: Vec<&str> = domains.iter().map(String::as_str).collect();
+                let sources = asking.filter_map(|ip| ip.parse().ok()).collect();
+                (names::search_paths(stored, &domains, seed), sources)
+            }
+        }
+    }
+}
 
 /// CoreDNS and Rhumb, both ready.
 pub struct Pair {

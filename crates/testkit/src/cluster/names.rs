@@ -3,8 +3,10 @@
 //! The pools go to [`crate::query::Generator`], which adds types, case, EDNS and further misses.
 
 mod dashed;
+mod outside;
 mod pods;
 mod reverse;
+mod search_paths;
 mod services;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +22,9 @@ use crate::query::Pool;
 use crate::random::Random;
 
 pub use dashed::dashed;
+pub use outside::outside;
 pub use reverse::reverse;
+pub use search_paths::search_paths;
 
 /// The zones whose names are asked for.
 #[derive(Clone, Copy, Debug)]

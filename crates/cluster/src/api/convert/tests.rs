@@ -26,7 +26,7 @@ fn convert(kind: Kind, json: &Value, want: &Want) -> Object {
 }
 
 fn all() -> Want {
-    Want { pod_names: true, zones: true, pod_labels: true, ..Want::default() }
+    Want { pod_names: true, zones: true, pod_labels: true, external: true, ..Want::default() }
 }
 
 fn selecting(selectors: &[&str]) -> Vec<Selector> {
@@ -119,6 +119,8 @@ fn external_addresses_come_before_those_of_the_load_balancer() {
         External::Host("lb.example.com".into()),
     ];
     assert_eq!(*service.external, expected);
+    let Object::Service(service) = convert(Kind::Service, &json, &Want::default()) else { panic!("{json}") };
+    assert!(service.external.is_empty(), "nobody wants to know");
 }
 
 fn slice(endpoints: Value, labels: Value, want: &Want) -> EndpointSlice {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, Maker};
+use super::{Family, Maker, OUTSIDE};
 use crate::cluster::objects::{Object, Resource, list};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +92,12 @@ impl Maker {
             let policy = if families.len() == 2 { "RequireDualStack" } else { "SingleStack" };
             spec["ipFamilyPolicy"] = policy.into();
         }
-        if kind == Kind::ExternalIps || kind == Kind::LoadBalancer && self.random.chance(0.2) {
+        let outside = match kind {
+            Kind::ExternalIps => 1.0,
+            Kind::LoadBalancer | Kind::Headless | Kind::HeadlessWithoutPorts => 0.2,
+            Kind::ClusterIp(_) | Kind::NodePort | Kind::ExternalName => 0.0,
+        };
+        if self.random.chance(outside) {
             spec["externalIPs"] = json!([format!("198.51.100.{}", self.random.byte()), "2001:db8:e::1"]);
         }
         // The API server itself promises nothing about it, but readers of Services once looked at it.
@@ -103,10 +108,14 @@ impl Maker {
     }
 
     fn ingress(&mut self) -> Value {
-        match self.random.below(4) {
+        match self.random.below(7) {
             0 => json!([{"hostname": "lb.example.net"}]),
             1 => json!([{"ip": format!("192.0.2.{}", self.random.byte())}, {"hostname": "ext1.example.net"}]),
             2 => json!([{"ip": "2001:db8:1b::1"}, {"ip": "192.0.2.7"}]),
+            3 => json!([{"hostname": "many.example.net"}, {"hostname": "six.example.net"}]),
+            // Twice the same, in both families.
+            4 => json!([{"ip": "192.0.2.7"}, {"ip": "192.0.2.7"}, {"ip": "2001:db8:1b::2"}]),
+            5 => json!([{"hostname": self.random.pick(OUTSIDE).0}]),
             _ => json!([{"ip": format!("192.0.2.{}", self.random.byte())}]),
         }
     }

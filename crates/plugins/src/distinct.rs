@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 /// So many are compared one by one.
 const FEW: usize = 24;
 
-pub(super) struct Distinct<T> {
+pub(crate) struct Distinct<T> {
     few: [T; FEW],
     len: usize,
     many: Option<HashSet<T, RandomState>>,

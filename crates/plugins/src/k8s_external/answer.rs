@@ -1,0 +1,149 @@
+//! The records of Services: addresses, SRV, and the names of an address.
+
+use std::hash::BuildHasher;
+use std::net::{IpAddr, Ipv4Addr};
+
+use foldhash::quality::RandomState;
+use server::{Existence, Outside, Place, Reached, Visit};
+use wire::{Class, Name, NameBuf, Owner, Query, Reply, Rtype, Section};
+
+use super::{K8sExternal, Zone};
+use crate::distinct::Distinct;
+use crate::records::{push_address, push_srv, rtype, share};
+
+/// More records than any message can hold; what is beyond would only be cut off again.
+const MOST_RECORDS: usize = 4700;
+
+const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+/// What came of a name.
+pub(super) struct Found {
+    pub existence: Existence,
+    /// Names of load balancers, each once, that are to be looked up.
+    pub aliases: Vec<NameBuf>,
+}
+
+impl K8sExternal {
+    /// Adds the records of a Service's name. The reply must be begun.
+    pub fn services(
+        &self,
+        query: &Query,
+        reply: &mut Reply,
+        outside: &dyn Outside,
+        zone: &Zone,
+        front: &[u8],
+    ) -> Found {
+        match query.question.qtype {
+            qtype @ (Rtype::A | Rtype::AAAA) => self.addresses(reply, outside, front, qtype),
+            Rtype::SRV => self.srv(reply, outside, zone, front),
+            _ => {
+                let existence = outside.find(front, self.headless, &mut |_| {});
+                Found { existence, aliases: Vec::new() }
+            }
+        }
+    }
+
+    /// Each address once; names follow.
+    fn addresses(&self, reply: &mut Reply, outside: &dyn Outside, front: &[u8], qtype: Rtype) -> Found {
+        let mut aliases = Vec::new();
+        let mut seen = Distinct::new(NOWHERE);
+        let existence = outside.find(front, self.headless, &mut |reached| match reached.at {
+            Place::Address(address) if rtype(address) == qtype && seen.is_new(address) => {
+                push_address(reply, Section::Answer, Owner::Question(0), self.ttl, address);
+            }
+            Place::Address(_) => {}
+            // What is no name leads nowhere.
+            Place::Host(host) => aliases.extend(NameBuf::parse(host).ok().filter(|it| !aliases.contains(it))),
+        });
+        Found { existence, aliases }
+    }
+
+    /// Every port of every name once, and beside them the addresses of those names.
+    fn srv(&self, reply: &mut Reply, outside: &dyn Outside, zone: &Zone, front: &[u8]) -> Found {
+        let mut candidates = 0;
+        let existence = outside.find(front, self.headless, &mut |_| candidates += 1);
+        let (weight, ttl) = (share(candidates), outside.ttl());
+        let mut aliases = Vec::new();
+        // Targets are known by their hashes: what is told is gone after each call.
+        let (hashes, mut ports, mut addresses) = (RandomState::default(), Distinct::new(0), Distinct::new(0));
+        outside.find(front, self.headless, &mut |reached| {
+            let Some(port) = reached.port else { return };
+            if reply.records().len() >= MOST_RECORDS {
+                return;
+            }
+            let Some(target) = target(&reached, zone) else { return };
+            if ports.is_new(hashes.hash_one((target.wire(), port))) {
+                push_srv(reply, ttl, weight, port, target.as_name());
+            }
+            match reached.at {
+                Place::Address(address) if addresses.is_new(hashes.hash_one((target.wire(), address))) => {
+                    let owner = reply.store(target.as_name());
+                    push_address(reply, Section::Additional, owner, self.ttl, address);
+                }
+                Place::Address(_) => {}
+                Place::Host(_) if aliases.contains(&target) => {}
+                Place::Host(_) => aliases.push(target),
+            }
+        });
+        Found { existence, aliases }
+    }
+
+    /// Adds the names of an address.
+    pub fn names(&self, visit: &mut Visit<'_>, outside: &dyn Outside, address: IpAddr) -> Existence {
+        // They are in the zone that is named first, whichever the address is asked in.
+        let Some(zone) = self.zones.first() else { return Existence::Nowhere };
+        let (mut found, reply) = (false, &mut *visit.reply);
+        let complete = outside.names_of(address, &mut |front| {
+            found = true;
+            if let Some(name) = under(front, zone) {
+                reply.push_with(
+                    Section::Answer,
+                    Owner::Question(0),
+                    Rtype::PTR,
+                    Class::IN,
+                    self.ttl,
+                    |out| {
+                        out.name(name.as_name());
+                    },
+                );
+            }
+        });
+        visit.note(|_| names_of(outside, address));
+        match (found, complete) {
+            (true, _) => Existence::Exists,
+            (false, true) => Existence::Nowhere,
+            (false, false) => Existence::Unknown,
+        }
+    }
+}
+
+/// What an SRV record points to.
+fn target(reached: &Reached<'_>, zone: &Zone) -> Option<NameBuf> {
+    match reached.at {
+        Place::Address(_) => under(reached.front, zone),
+        Place::Host(host) => NameBuf::parse(host).ok(),
+    }
+}
+
+/// A name of the zone. None if it would be too long, or is none.
+fn under(front: &[u8], zone: &Zone) -> Option<NameBuf> {
+    let mut bytes = [0; 255];
+    let room = bytes.get_mut(..front.len() + zone.name.wire().len())?;
+    let (left, right) = room.split_at_mut(front.len());
+    left.copy_from_slice(front);
+    right.copy_from_slice(zone.name.wire());
+    if front.is_empty() { None } else { Name::from_wire(room).map(Name::to_buf) }
+}
+
+/// Who has an address, for explanations.
+fn names_of(outside: &dyn Outside, address: IpAddr) -> String {
+    let mut services: Vec<String> = Vec::new();
+    outside.names_of(address, &mut |front| {
+        let name = [front, &[0]].concat();
+        services.extend(Name::from_wire(&name).map(|name| name.to_string()));
+    });
+    match services.as_slice() {
+        [] => format!("no Service has the external address {address}"),
+        services => format!("{address} is an external address of Services {}", services.join(", ")),
+    }
+}

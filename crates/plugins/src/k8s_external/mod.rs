@@ -1,0 +1,102 @@
+//! Answers for Services under the addresses and names they have outside of their cluster, in zones of their own.
+//!
+//! ```text
+//! ZONE, ns1.dns.ZONE                     the zone itself and its name server (apex)
+//! SERVICE.NAMESPACE.ZONE                 external IPs and load balancers (answer)
+//!    └ a load balancer with a name       CNAME, and what is found there (aliases)
+//! 1.2.0.192.in-addr.arpa                 the Services with that address (answer)
+//! ```
+//!
+//! The data are those of the plugin `kubernetes` in the same block, which is asked as [`server::Outside`].
+
+mod aliases;
+mod answer;
+mod apex;
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, OnceLock};
+
+use server::{Link, Plugin, Step, Visit};
+use wire::{Flags, Name, NameBuf, Query, Rcode, Rtype};
+
+use crate::parse::Fallthrough;
+use answer::Found;
+use apex::Below;
+pub(crate) use setup::setup;
+
+const NAME: &str = "k8s_external";
+
+/// The plugin's lines of one block.
+struct K8sExternal {
+    zones: Vec<Zone>,
+    ttl: u32,
+    /// Services without an address outside are reached at their endpoints.
+    headless: bool,
+    fallthrough: Fallthrough,
+    cluster: OnceLock<Arc<dyn Plugin>>,
+}
+
+/// A zone we answer for, in lower case, and the names in it that no Service has.
+struct Zone {
+    name: NameBuf,
+    /// `dns.ZONE`; nothing below it is a Service.
+    apex: NameBuf,
+    /// `ns1.dns.ZONE`, as the option `apex` spells it.
+    server: NameBuf,
+    mailbox: NameBuf,
+}
+
+impl Plugin for K8sExternal {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn query(&self, visit: &mut Visit<'_>) -> Step {
+        let Some((zone, at)) = self.zone_of(visit.query.question.lower()) else { return Step::Next };
+        let Some(outside) = self.cluster.get().and_then(|plugin| plugin.as_outside()) else {
+            return Step::error(Rcode::SERVFAIL, "there is no cluster to ask");
+        };
+        let name = visit.query.question.lower();
+        if at == 0 {
+            return self.apex(visit, outside, zone);
+        }
+        if self.zones.iter().any(|zone| name.is_under(zone.apex.as_name())) {
+            return self.below_apex(visit, outside, zone, Below::of(name, zone));
+        }
+        visit.begin().flags.set(Flags::AA, true);
+        if visit.query.question.qtype == Rtype::PTR
+            && let Some(address) = crate::reverse::address(visit.query.question.lower())
+        {
+            let existence = self.names(visit, outside, address);
+            return self.finish(visit, outside, zone, existence);
+        }
+        let front = front(visit.query, at);
+        let Found { existence, aliases } = self.services(visit.query, visit.reply, outside, zone, front);
+        visit.note(|query| outside.reason(self::front(query, at), self.headless));
+        if !aliases.is_empty() {
+            return aliases::follow(visit, aliases, outside.ttl());
+        }
+        self.finish(visit, outside, zone, existence)
+    }
+
+    fn link(&self, link: &Link<'_>) {
+        if let Some(plugin) = link.block().chain().iter().find(|plugin| plugin.as_outside().is_some()) {
+            let _ = self.cluster.set(Arc::clone(plugin));
+        }
+    }
+}
+
+impl K8sExternal {
+    /// The longest of our zones the name is in, and where it begins.
+    fn zone_of(&self, name: Name<'_>) -> Option<(&Zone, usize)> {
+        let zones = self.zones.iter();
+        zones.filter_map(|zone| Some((zone, name.offset_of(zone.name.as_name())?))).min_by_key(|(_, at)| *at)
+    }
+}
+
+/// The octets of the name left of the zone, in lower case.
+fn front(query: &Query, at: usize) -> &[u8] {
+    query.question.lower().wire().get(..at).unwrap_or_default()
+}

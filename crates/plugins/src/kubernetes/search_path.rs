@@ -1,0 +1,30 @@
+//! The search path of a pod: its namespace, the Services, the zone, and where this process itself searches.
+
+use server::{Client, SearchPath};
+use wire::Name;
+
+use super::Kubernetes;
+use super::options::Pods;
+
+impl SearchPath for Kubernetes {
+    /// Only who verifies pods knows them. The watch says at once when an address goes to another pod.
+    fn search_path(&self, name: Name<'_>, client: &Client, each: &mut dyn FnMut(Name<'_>) -> bool) {
+        if self.options.pods != Pods::Verified {
+            return;
+        }
+        let Some((zone, _)) = self.zone_of(name) else { return };
+        let Some(cluster) = self.watched.cluster() else { return };
+        let snapshot = cluster.snapshot();
+        let Some(pod) = self.pod_at(&snapshot, client.remote.ip()) else { return };
+        let mut services = zone.name.clone();
+        if !services.prepend(b"svc") {
+            return;
+        }
+        let mut own = services.clone();
+        if !own.prepend(pod.key.namespace().as_bytes()) {
+            return;
+        }
+        let domains = [&own, &services, &zone.name].into_iter().chain(&self.search);
+        let _ = domains.map(|domain| domain.as_name()).chain([Name::ROOT]).all(each);
+    }
+}
