@@ -3,16 +3,16 @@
 //!
 //! Each file is one function of Go's with its quirks, tested against lines printed by Go.
 
-mod atoi;
 mod duration;
 mod host_port;
+mod number;
 mod quote;
 mod regexp;
 mod system_error;
 
-pub use atoi::atoi;
 pub use duration::GoDuration;
 pub use host_port::split_host_port;
+pub use number::{atoi, parse_bool, parse_float, parse_uint};
 pub use quote::{quoted, quoted_ascii};
 pub use regexp::Regexp;
 pub use system_error::system_error;

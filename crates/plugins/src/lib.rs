@@ -12,6 +12,7 @@ mod cancel;
 mod chaos;
 mod debug;
 mod dns64;
+mod dnstap;
 mod erratic;
 mod errors;
 mod federation;
@@ -44,12 +45,14 @@ mod root;
 mod shed;
 mod siit;
 mod timeouts;
+mod trace;
 mod whoami;
 
 mod distinct;
 #[cfg(test)]
 mod harness;
 mod order;
+mod packet;
 pub mod parse;
 mod records;
 mod resolv_conf;

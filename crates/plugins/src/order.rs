@@ -3,10 +3,10 @@
 use server::{Availability, PluginSpec, SetupFn};
 
 use crate::{
-    acl, any, autopath, bind, bufsize, cache, cancel, chaos, debug, dns64, erratic, errors, federation,
-    forward, geoip, header, health, hosts, k8s_external, kubernetes, loadbalance, local, log, r#loop,
-    metadata, minimal, multisocket, nsid, on, pprof, prometheus, proxyproto, ready, reload, rewrite, root,
-    shed, siit, timeouts, whoami,
+    acl, any, autopath, bind, bufsize, cache, cancel, chaos, debug, dns64, dnstap, erratic, errors,
+    federation, forward, geoip, header, health, hosts, k8s_external, kubernetes, loadbalance, local, log,
+    r#loop, metadata, minimal, multisocket, nsid, on, pprof, prometheus, proxyproto, ready, reload, rewrite,
+    root, shed, siit, timeouts, trace, whoami,
 };
 
 /// All directives, outermost first.
@@ -27,7 +27,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("bufsize", "caps the UDP size clients advertise", here(bufsize::setup)),
     plugin("bind", "listens on some addresses instead of all", here(bind::setup)),
     plugin("debug", "lets panics end the process and logs more", here(debug::setup)),
-    plugin("trace", "sends a trace of each query", TO_COME),
+    plugin("trace", "sends a trace of each query", here(trace::setup)),
     plugin("ready", "tells over HTTP whether all plugins can serve", here(ready::setup)),
     plugin("health", "tells over HTTP that the process lives", here(health::setup)),
     plugin("pprof", "serves profiles over HTTP", here(pprof::setup)),
@@ -35,7 +35,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("prometheus", "serves metrics over HTTP", here(prometheus::setup)),
     plugin("errors", "logs what went wrong", here(errors::setup)),
     plugin("log", "logs queries", here(log::setup)),
-    plugin("dnstap", "records queries and replies", TO_COME),
+    plugin("dnstap", "records queries and replies", here(dnstap::setup)),
     plugin("local", "answers localhost and its reverse names", here(local::setup)),
     plugin("dns64", "makes AAAA records out of A records", here(dns64::setup)),
     plugin("siit", "makes A records out of AAAA records", here(siit::setup)),

@@ -57,6 +57,18 @@ const TRANSLATED: &str = ".:53 {
 }
 ";
 
+/// Queries that are not traced cost nothing, nor do messages that nobody reads.
+const OBSERVED: &str = ".:53 {
+    trace {
+        every 1000000
+    }
+    dnstap listen /nowhere/dnstap.sock full
+    hosts {
+        10.0.0.1 web.shop.example
+    }
+}
+";
+
 const CACHED: &str = ".:53 {
     errors
     loadbalance
@@ -254,6 +266,11 @@ fn what_needs_no_translation_allocates_nothing() {
         ("1.0.0.10.in-addr.arpa.", Rtype::PTR),
     ];
     allocate_nothing(&TRANSLATED.replace("DATABASE", &path.display().to_string()), &questions);
+}
+
+#[test]
+fn unobserved_queries_allocate_nothing() {
+    allocate_nothing(OBSERVED, &[("web.shop.example.", Rtype::A), ("nothing.shop.example.", Rtype::A)]);
 }
 
 /// From the second query on; in another spelling too.

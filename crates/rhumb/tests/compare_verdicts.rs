@@ -74,6 +74,18 @@ const PLUGINS: &[(&str, &[&str])] = &[
     ("dns64 64:1::/96", &["prefix", "prefix 64:2::/96", "translate_all", "allow_ipv4"]),
     ("dns64 64:1::/33", &[]),
     ("dns64 64:1::/56 64:2::/56", &[]),
+    ("dnstap", &[]),
+    (
+        "dnstap dnstap.sock full",
+        &["identity", "version", "extra", "extra {name}", "skipverify", "tls", "tls a b"],
+    ),
+    ("dnstap tls://127.0.0.1:1", &["skipverify"]),
+    ("dnstap tcp://127.0.0.1:1 full", &["tls"]),
+    ("dnstap tcp://127.0.0.1:x", &[]),
+    ("dnstap tcp://[::1", &[]),
+    ("dnstap listen", &["identity"]),
+    ("dnstap listen dnstap.sock", &["identity", "version", "extra", "skipverify", "tls", "tls a b", "tls a"]),
+    ("dnstap listen tls://127.0.0.1:0 full", &["tls a b"]),
     ("erratic", &["drop", "truncate", "delay", "large"]),
     ("errors", &["stacktrace", "consolidate", "consolidate 5m ^x$", "consolidate 1s x debug"]),
     (
@@ -219,6 +231,23 @@ const PLUGINS: &[(&str, &[&str])] = &[
     ),
     ("shed", &["x"]),
     ("timeouts", &["read", "write", "idle", "maxtcpqueries"]),
+    (
+        "trace",
+        &[
+            "every",
+            "service",
+            "client_server",
+            "client_server T",
+            "datadog_analytics_rate",
+            "datadog_analytics_rate 0.5",
+            "zipkin_max_backlog_size",
+            "zipkin_max_batch_size",
+            "zipkin_max_batch_interval",
+        ],
+    ),
+    ("trace zipkin", &["every"]),
+    ("trace ZIPKIN http://127.0.0.1:9/x", &["every"]),
+    ("trace nosuch 127.0.0.1:9", &[]),
     ("whoami", &[]),
 ];
 
@@ -280,7 +309,11 @@ fn meant(body: &str, left: &Verdict, right: &Verdict) -> bool {
             right.contains("invalid reload duration")
         }
         // A startup_timeout that is not above zero.
-        (Verdict::Refused(left), _) if left.starts_with("panic: ") => body.contains("startup_timeout"),
+        (Verdict::Refused(left), _) if left.starts_with("panic: ") && body.contains("startup_timeout") => {
+            true
+        }
+        // CoreDNS panics in the background, perhaps after it has said who it is.
+        (_, Verdict::Refused(right)) if right.contains("zipkin_max_batch_interval must be") => true,
         (Verdict::Refused(left), Verdict::Refused(right)) => {
             // Of several files that cannot be read the first is named.
             let unreadable = left.contains("unable to read client-cert") && right.contains(": open ");

@@ -20,6 +20,8 @@ pub struct Block {
     pub(crate) wants_failure: u64,
     pub(crate) wants_drop: u64,
     pub(crate) wants_sent: u64,
+    /// Some plugin notes the steps of queries.
+    pub(crate) traced: bool,
     filters: Vec<usize>,
     metadata_providers: Vec<usize>,
     pub(crate) settings: BlockSettings,
@@ -70,6 +72,7 @@ impl Block {
             wants_failure: mask(Hooks::FAILURE),
             wants_drop: mask(Hooks::DROP),
             wants_sent: mask(Hooks::SENT),
+            traced: chain.iter().any(|plugin| plugin.traces()),
             filters: places(&|p| p.as_filter().is_some()),
             metadata_providers: places(&|p| p.as_metadata().is_some()),
             settings,

@@ -40,12 +40,12 @@ pub use exchange::{Answered, Exchange, PANICS, Replied};
 pub use instance::Server;
 pub use permit::{REFUSED_TO_WAIT, waiting};
 pub use plugin::{
-    BlockFilter, CacheBypass, Existence, Hooks, Messages, Metadata, Observer, Outside, Place, Plugin,
-    Reached, Ready, Resume, SearchPath, Step, Task, Turn, task,
+    BlockFilter, CacheBypass, Existence, Forwarded, Hooks, Messages, Metadata, Observer, Outside, Place,
+    Plugin, Reached, Ready, Resume, SearchPath, Step, Tap, Task, Turn, task,
 };
 pub use proxied::{Proxied, ProxyPolicy, SessionLimits};
 pub use run::{RELOAD_FAILED, Refusal, RunOptions, run};
 pub use service::{Service, Timeouts};
 pub use setup::{Availability, CorefilePoll, Link, ONCE, Periodic, PluginSpec, Setup, SetupFn};
 pub use visit::{MetadataView, Outcome, Sent, Slot, Visit};
-pub use walk::{Below, Found, Lookup, Walk};
+pub use walk::{Below, Found, Lookup, Span, Spans, Walk};

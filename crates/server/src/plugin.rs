@@ -8,8 +8,10 @@ mod outside;
 
 use std::borrow::Cow;
 use std::future::Future;
+use std::net::SocketAddr;
 use std::ops::BitOr;
 use std::pin::Pin;
+use std::time::SystemTime;
 
 use wire::{Name, Query, Rcode, Reply};
 
@@ -73,6 +75,16 @@ pub trait Plugin: Send + Sync + 'static {
     /// Knows how names inside a cluster are reached from outside.
     fn as_outside(&self) -> Option<&dyn Outside> {
         None
+    }
+
+    /// Records what passes between us and other servers.
+    fn as_tap(&self) -> Option<&dyn Tap> {
+        None
+    }
+
+    /// Notes the steps of queries, which only blocks with such a plugin pay for.
+    fn traces(&self) -> bool {
+        false
     }
 
     /// Lets queries of classes other than IN into the block.
@@ -227,6 +239,26 @@ pub trait SearchPath {
     /// case; in order, in lower case, the root last. Ends early when `each` says false. No domain at all: nobody
     /// knows how the client searches.
     fn search_path(&self, name: Name<'_>, client: &Client, each: &mut dyn FnMut(Name<'_>) -> bool);
+}
+
+/// A plugin that records exchanges with other servers. Those who forward find it when they are linked.
+pub trait Tap {
+    /// A server was asked on behalf of the visited query.
+    fn forwarded(&self, exchange: &Forwarded<'_>, visit: &Visit<'_>);
+}
+
+/// One exchange with another server.
+#[derive(Clone, Copy, Debug)]
+pub struct Forwarded<'a> {
+    pub upstream: SocketAddr,
+    /// Our own address on the way there, if a connection came about.
+    pub local: Option<SocketAddr>,
+    pub transport: crate::Transport,
+    /// When the first server was asked for this query.
+    pub began: SystemTime,
+    pub query: &'a [u8],
+    /// What came back, and when; nothing if the server did not answer.
+    pub reply: Option<(&'a [u8], SystemTime)>,
 }
 
 /// A plugin that lets only some queries into its block.

@@ -155,6 +155,11 @@ impl Setup<'_> {
         self.draft.hosts = Some(hosts);
     }
 
+    /// Those addresses, as far as directives before this one have named any.
+    pub fn hosts(&self) -> &[String] {
+        self.draft.hosts.as_deref().unwrap_or_default()
+    }
+
     /// Keeps serving for so long after being asked to stop; the longest of all wins.
     pub fn lameduck(&mut self, plugin: &'static str, duration: Duration) {
         let longer = self.common.lameduck.is_none_or(|(_, known)| duration > known);

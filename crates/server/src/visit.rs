@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use wire::{Name, Query, Question, Reply, Rtype};
 
 use crate::explain::Note;
-use crate::walk::{Below, Found, Lookup, Trail};
+use crate::walk::{Below, Found, Lookup, Spans, Trail};
 use crate::{Block, Client, Service};
 
 /// What became of a query so far.
@@ -151,6 +151,20 @@ impl Visit<'_> {
         let slots = MetadataSlots::around(self.place, self.slot, &self.slots);
         let view = MetadataView::new(self.query, self.reply, self.client, self.trail, slots);
         self.block.metadata(label, view)
+    }
+
+    /// Has the further steps of this query noted, or not. Only in a block with a plugin that traces.
+    pub fn note_spans(&mut self, wanted: bool) {
+        self.trail.spans = wanted.then(|| Box::new(Spans::begin()));
+    }
+
+    /// The steps of a traced query so far.
+    pub fn spans(&mut self) -> Option<&mut Spans> {
+        self.trail.spans.as_deref_mut()
+    }
+
+    pub fn take_spans(&mut self) -> Option<Box<Spans>> {
+        self.trail.spans.take()
     }
 
     /// Asks the whole server for another name: block choice, chain and all. Stays here until it must wait.

@@ -12,6 +12,7 @@
 //! ```
 
 mod lookup;
+mod spans;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::{Block, Client, Messages, Outcome, Sent, Service, Slot, Step, Task, T
 use lookup::MAX_DEPTH;
 pub use lookup::{Below, Found, Lookup};
 pub(crate) use lookup::{below, finish, lookup};
+pub use spans::{Span, Spans};
 
 /// A query on its way. Made once, used for many queries one after the other.
 pub struct Walk {
@@ -58,6 +60,8 @@ pub(crate) struct Trail {
     pub notes: Option<Vec<Note>>,
     /// What a proxy said about the client beside its address.
     pub announced: Vec<u8>,
+    /// The steps of a traced query; whoever traces sets and takes them.
+    pub spans: Option<Box<Spans>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +113,7 @@ impl Walk {
                 askers: [""; MAX_DEPTH as usize],
                 notes: None,
                 announced: Vec::new(),
+                spans: None,
             },
             direction: Direction::Down,
             floor: 0,
@@ -160,6 +165,9 @@ impl Walk {
 
     /// Goes as far as possible without waiting.
     pub(crate) fn drive(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Driven {
+        if block.traced {
+            return self.drive_traced(block, service);
+        }
         loop {
             let stopped = match self.direction {
                 Direction::Down => self.step_down(block, service),
@@ -172,16 +180,13 @@ impl Walk {
     }
 
     fn step_down(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Option<Driven> {
-        let place = self.trail.place;
-        let ahead = block.wants_query.checked_shr(place as u32).unwrap_or(0);
-        if ahead == 0 {
+        let Some(place) = self.next_down(block) else {
             let end = block.chain().len();
             self.trail.place = end;
             let last = block.chain().last().map_or("server", |plugin| plugin.name());
             let error = format!("plugin/{last}: no next plugin found");
             return self.took(Step::error(Rcode::SERVFAIL, error), last);
-        }
-        let place = place + ahead.trailing_zeros() as usize;
+        };
         self.trail.place = place;
         let slot = &mut self.slots[place];
         slot.words = [0; 4];
@@ -189,6 +194,24 @@ impl Walk {
         let plugin = &block.chain()[place];
         let step = plugin.query(&mut self.visit(block, service));
         self.took(step, plugin.name())
+    }
+
+    /// The next plugin that looks at the query.
+    fn next_down(&self, block: &Block) -> Option<usize> {
+        let place = self.trail.place;
+        let ahead = block.wants_query.checked_shr(place as u32).unwrap_or(0);
+        (ahead != 0).then(|| place + ahead.trailing_zeros() as usize)
+    }
+
+    /// The next plugin that looks at the reply.
+    fn next_up(&self, block: &Block) -> Option<usize> {
+        let wanted = match self.trail.outcome {
+            Outcome::Records => block.wants_records,
+            Outcome::Failure => block.wants_failure,
+            Outcome::Drop => block.wants_drop,
+        };
+        let passed = wanted & up_to(self.trail.place) & !up_to(self.floor);
+        (passed != 0).then(|| 63 - passed.leading_zeros() as usize)
     }
 
     /// Goes on from what a plugin did with the query.
@@ -241,17 +264,10 @@ impl Walk {
     }
 
     fn step_up(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Option<Driven> {
-        let wanted = match self.trail.outcome {
-            Outcome::Records => block.wants_records,
-            Outcome::Failure => block.wants_failure,
-            Outcome::Drop => block.wants_drop,
-        };
-        let passed = wanted & up_to(self.trail.place) & !up_to(self.floor);
-        if passed == 0 {
+        let Some(place) = self.next_up(block) else {
             self.restore(0);
             return Some(Driven::Done);
-        }
-        let place = 63 - passed.leading_zeros() as usize;
+        };
         self.restore(place);
         self.trail.place = place;
         let turn = block.chain()[place].reply(&mut self.visit(block, service));

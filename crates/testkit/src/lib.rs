@@ -1,10 +1,11 @@
 //! What tests and benches stand on: the real servers, a source of questions, and a judge of answers.
 //!
-//! - [`peers`] finds (or builds) the real CoreDNS, etcd, kube-apiserver and external-dns;
+//! - [`peers`] finds (or builds) the real CoreDNS, etcd, kube-apiserver and others;
 //!   [`process`] runs them, [`ports`] gives them addresses.
 //! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile; [`cluster`] starts a Kubernetes API.
 //! - [`query`] makes questions from a seed, [`client`] asks them, [`compare`] tells two servers apart
 //!   by their answers and [`logs`] by their query logs.
+//! - [`scripted_upstream`] and [`http_receiver`] are fakes of what a server talks to.
 //! - [`alloc`] counts allocations, [`dnsperf`] measures throughput, [`certificate`] makes TLS possible, [`mmdb`] makes
 //!   databases of places.
 //!
@@ -18,6 +19,7 @@ pub mod compare;
 pub mod dns_server;
 pub mod dnsperf;
 pub mod error;
+pub mod http_receiver;
 pub mod logs;
 pub mod message;
 pub mod mmdb;

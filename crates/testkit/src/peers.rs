@@ -12,20 +12,25 @@ const VERSIONS: &str = include_str!("../../../peers/versions");
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
     CoreDns,
+    Dnstap,
     Etcd,
     ExternalDns,
     KubeApiserver,
+    Otelcol,
 }
 
 impl Peer {
-    pub const ALL: [Self; 4] = [Self::CoreDns, Self::Etcd, Self::ExternalDns, Self::KubeApiserver];
+    pub const ALL: [Self; 6] =
+        [Self::CoreDns, Self::Dnstap, Self::Etcd, Self::ExternalDns, Self::KubeApiserver, Self::Otelcol];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::CoreDns => "coredns",
+            Self::Dnstap => "dnstap",
             Self::Etcd => "etcd",
             Self::ExternalDns => "external-dns",
             Self::KubeApiserver => "kube-apiserver",
+            Self::Otelcol => "otelcol",
         }
     }
 

@@ -50,6 +50,14 @@ impl Cause {
 }
 
 impl Error {
+    /// How it went there and from which of our addresses, if a connection had come about.
+    pub fn way(&self) -> Option<(Network, SocketAddr)> {
+        match self {
+            Error::Net { op: Op::Read | Op::Write, network, from: Some(from), .. } => Some((*network, *from)),
+            _ => None,
+        }
+    }
+
     /// Whether waiting ended it, rather than a refusal.
     pub fn is_timeout(&self) -> bool {
         matches!(self, Error::Net { cause: Cause::Timeout, .. } | Error::Http { timeout: true, .. })

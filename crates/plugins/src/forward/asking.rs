@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use upstream::{Answer, Error, Network};
 use wire::{Flags, Rcode, Reply};
@@ -25,6 +25,8 @@ pub(super) struct Asking {
     pub udp_size: u16,
     /// No attempt begins after this.
     pub deadline: Instant,
+    /// Somebody wants to know about every attempt.
+    pub observed: bool,
 }
 
 /// What came of it.
@@ -32,8 +34,21 @@ pub(super) struct Asked {
     pub end: End,
     /// The upstream that was asked last.
     pub last: Option<SocketAddr>,
+    /// All of them, if they are observed.
+    pub attempts: Vec<Attempt>,
     took: Duration,
     trouble: Vec<Trouble>,
+}
+
+/// One upstream asked once.
+pub(super) struct Attempt {
+    pub upstream: SocketAddr,
+    pub network: Network,
+    /// Our own address, if a connection came about.
+    pub local: Option<SocketAddr>,
+    pub began: SystemTime,
+    pub ended: SystemTime,
+    pub reply: Option<Vec<u8>>,
 }
 
 pub(super) enum End {
@@ -45,8 +60,13 @@ pub(super) enum End {
     Failed(Option<String>),
 }
 
-/// Why an exchange gave nothing.
-enum Failure {
+/// Why an exchange gave nothing, and how far it had got.
+struct Failure {
+    why: Why,
+    way: Option<(Network, SocketAddr)>,
+}
+
+enum Why {
     WrongQuestion,
     Error(String),
 }
@@ -66,8 +86,13 @@ enum What {
 impl Asking {
     pub async fn ask(self) -> Asked {
         let start = Instant::now();
-        let mut asked =
-            Asked { end: End::Failed(None), last: None, took: Duration::ZERO, trouble: Vec::new() };
+        let mut asked = Asked {
+            end: End::Failed(None),
+            last: None,
+            attempts: Vec::new(),
+            took: Duration::ZERO,
+            trouble: Vec::new(),
+        };
         asked.end = self.until_answered(&mut asked).await;
         asked.took = start.elapsed();
         asked
@@ -107,10 +132,15 @@ impl Asking {
                 target = &targets[super::policy::random(count)];
             }
             asked.last = Some(target.addr);
-            let message = match self.exchange(target, connecting).await {
-                Ok(message) => message,
-                Err(Failure::WrongQuestion) => return End::WrongQuestion,
-                Err(Failure::Error(text)) => {
+            let began = self.observed.then(SystemTime::now);
+            let exchanged = self.exchange(target, connecting).await;
+            if let Some(began) = began {
+                asked.attempts.push(Attempt::of(target.addr, self.network, began, &exchanged));
+            }
+            let message = match exchanged.map_err(|failure| failure.why) {
+                Ok(answer) => answer.message,
+                Err(Why::WrongQuestion) => return End::WrongQuestion,
+                Err(Why::Error(text)) => {
                     if core.max_fails != 0 {
                         target.upstream.check_health();
                     }
@@ -141,12 +171,12 @@ impl Asking {
     }
 
     /// One upstream, and again over TCP if its reply was cut and that is wanted.
-    async fn exchange(&self, target: &Target, connecting: Duration) -> Result<Vec<u8>, Failure> {
+    async fn exchange(&self, target: &Target, connecting: Duration) -> Result<Answer, Failure> {
         let answer = self.exchange_over(self.network, target, connecting).await?;
         if self.core.retry_truncated && answer.network == Network::Udp && is_truncated(&answer.message) {
-            return Ok(self.exchange_over(Network::Tcp, target, connecting).await?.message);
+            return self.exchange_over(Network::Tcp, target, connecting).await;
         }
-        Ok(answer.message)
+        Ok(answer)
     }
 
     /// An upstream has its own limit for the reply, but may connect for longer than there is time.
@@ -159,10 +189,29 @@ impl Asking {
         let exchange = target.upstream.exchange(&self.packet, network, self.udp_size);
         match tokio::time::timeout(connecting + self.core.read_timeout, exchange).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(Error::WrongQuestion)) => Err(Failure::WrongQuestion),
-            Ok(Err(error)) => Err(Failure::Error(error.to_string())),
-            Err(_) => Err(Failure::Error(format!("dial tcp {}: i/o timeout", target.addr))),
+            Ok(Err(Error::WrongQuestion)) => Err(Failure { why: Why::WrongQuestion, way: None }),
+            Ok(Err(error)) => Err(Failure { way: error.way(), why: Why::Error(error.to_string()) }),
+            Err(_) => {
+                let text = format!("dial tcp {}: i/o timeout", target.addr);
+                Err(Failure { why: Why::Error(text), way: None })
+            }
         }
+    }
+}
+
+impl Attempt {
+    fn of(
+        upstream: SocketAddr,
+        asked_over: Network,
+        began: SystemTime,
+        exchanged: &Result<Answer, Failure>,
+    ) -> Attempt {
+        let (network, local, reply) = match exchanged {
+            Ok(answer) => (answer.network, answer.local, Some(answer.message.clone())),
+            Err(Failure { way: Some((network, local)), .. }) => (*network, Some(*local), None),
+            Err(_) => (asked_over, None, None),
+        };
+        Attempt { upstream, network, local, began, ended: SystemTime::now(), reply }
     }
 }
 

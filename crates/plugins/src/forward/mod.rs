@@ -13,19 +13,19 @@ mod hostname;
 mod number;
 mod old;
 mod options;
-mod packet;
 mod policy;
 mod pools;
 mod setup;
 mod streak;
+mod tap;
 mod targets;
 #[cfg(test)]
 mod tests;
 mod to;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use metrics::Counter;
@@ -34,6 +34,7 @@ use server::{Link, Metadata, MetadataView, Plugin, Slot, Step, Transport, Visit,
 use upstream::Network;
 use wire::{NameBuf, Rcode, Section};
 
+use crate::packet;
 use crate::parse::is_under_any;
 use asking::{Asked, Asking, End};
 use concurrent::Concurrent;
@@ -62,7 +63,12 @@ pub(crate) struct Forward {
     network: WhichNetwork,
     concurrent: Arc<Concurrent>,
     core: Arc<Core>,
+    /// Those of the block that record exchanges.
+    taps: OnceLock<Taps>,
 }
+
+/// Plugins with a [`server::Tap`].
+type Taps = Arc<[Arc<dyn Plugin>]>;
 
 /// What an exchange needs while the walk is elsewhere.
 struct Core {
@@ -119,6 +125,7 @@ impl Plugin for Forward {
             }
         };
         let ours = Instant::now() + PATIENCE;
+        let tapping = self.taps.get().map(|taps| tap::Tapping::new(taps, visit.query));
         let asking = Asking {
             core: Arc::clone(&self.core),
             packet: packet::of(visit.query),
@@ -128,6 +135,7 @@ impl Plugin for Forward {
                 Transport::Tcp => u16::MAX,
             },
             deadline: visit.deadline().map_or(ours, |end| end.min(ours)),
+            observed: tapping.is_some() || visit.spans().is_some(),
         };
         let next = self.next();
         let asked = async move {
@@ -135,7 +143,20 @@ impl Plugin for Forward {
             drop(permit);
             asked
         };
-        Step::Wait(task(asked, move |asked, visit| finish(asked, &next, visit)))
+        Step::Wait(task(asked, move |asked, visit| {
+            if let Some(last) = asked.last {
+                remember(visit.slot, last);
+            }
+            if let Some(tapping) = tapping {
+                tapping.tell(&asked.attempts, visit);
+            }
+            if let Some(spans) = visit.spans() {
+                for attempt in &asked.attempts {
+                    spans.add("connect", attempt.began, attempt.ended, attempt.upstream);
+                }
+            }
+            finish(asked, &next, visit)
+        }))
     }
 
     fn as_metadata(&self) -> Option<&dyn Metadata> {
@@ -148,6 +169,10 @@ impl Plugin for Forward {
         let place = chain.iter().position(|plugin| Arc::as_ptr(plugin).cast::<()>() == own);
         let next = place.and_then(|place| chain.get(place + 1));
         self.next_is_forward.store(next.is_some_and(|plugin| plugin.name() == NAME), Ordering::Relaxed);
+        let taps: Taps = chain.iter().filter(|plugin| plugin.as_tap().is_some()).cloned().collect();
+        if !taps.is_empty() {
+            let _ = self.taps.set(taps);
+        }
     }
 }
 
@@ -183,9 +208,6 @@ struct Next {
 /// Brings what came of an exchange into the walk.
 fn finish(asked: Asked, next: &Next, visit: &mut Visit<'_>) -> Step {
     visit.note(|_| asked.explain());
-    if let Some(last) = asked.last {
-        remember(visit.slot, last);
-    }
     match asked.end {
         End::Answer(message) => {
             if visit.reply.decode(&message).is_none() {

@@ -1,7 +1,7 @@
 //! `forward FROM TO... { OPTIONS }`
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use corefile::{Diagnostic, Scheme};
@@ -161,5 +161,6 @@ fn build(s: &mut Setup<'_>, from: NameBuf, tos: Vec<To>, options: Options) -> Re
         network,
         concurrent: Arc::new(Concurrent::new(options.max_concurrent, &options.max_concurrent_text)),
         core: Arc::new(core),
+        taps: OnceLock::new(),
     })
 }

@@ -36,7 +36,7 @@ impl Line<'_> {
         log::query_record(|out| self.text(format, metadata, out), |fields| self.json(fields));
     }
 
-    fn text(&self, format: &Format, metadata: &dyn Fn(&str) -> Option<String>, out: &mut Vec<u8>) {
+    pub fn text(&self, format: &Format, metadata: &dyn Fn(&str) -> Option<String>, out: &mut Vec<u8>) {
         for piece in &format.pieces {
             match piece {
                 Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),

@@ -25,8 +25,8 @@ use server::{Hooks, Metadata, MetadataView, Outcome, Plugin, Sent, Slot, Step, T
 use wire::{Flags, NameBuf, Query, Reply};
 
 use crate::kind::{Classes, Kind};
-use format::Format;
-use line::{Line, Written};
+pub(crate) use format::{Format, Piece, Value};
+pub(crate) use line::{Line, Written};
 pub(crate) use setup::setup;
 
 pub(crate) struct Log {

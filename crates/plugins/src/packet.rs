@@ -1,10 +1,10 @@
-//! The query as upstreams get it.
+//! The query as upstreams and recorders get it.
 
 use wire::Query;
 
 /// The whole query: question, flags and EDNS as plugins left them, and what else the client sent, such as the
 /// SOA record of an IXFR.
-pub(super) fn of(query: &Query) -> Vec<u8> {
+pub(crate) fn of(query: &Query) -> Vec<u8> {
     let ours = query.to_packet();
     if has_other_records(query) && is_untouched(query, &ours) {
         return query.packet().to_vec();

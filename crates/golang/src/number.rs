@@ -1,0 +1,74 @@
+//! Numbers and truth as Go's `strconv` reads them, with its complaints.
+
+use std::num::{IntErrorKind, ParseIntError};
+
+use crate::quoted;
+
+/// `strconv.Atoi`
+pub fn atoi(text: &str) -> Result<i64, String> {
+    text.parse().map_err(|error| wrong("Atoi", text, complaint(&error)))
+}
+
+/// `strconv.ParseUint` in base 10, which takes no sign at all.
+pub fn parse_uint(text: &str) -> Result<u64, String> {
+    if text.starts_with('+') {
+        return Err(wrong("ParseUint", text, "invalid syntax"));
+    }
+    text.parse().map_err(|error| wrong("ParseUint", text, complaint(&error)))
+}
+
+/// `strconv.ParseFloat` of 64 bits, without hexadecimal forms.
+pub fn parse_float(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| wrong("ParseFloat", text, "invalid syntax"))?;
+    let is_word = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']);
+    if number.is_infinite() && !is_word {
+        return Err(wrong("ParseFloat", text, "value out of range"));
+    }
+    Ok(number)
+}
+
+/// `strconv.ParseBool`
+pub fn parse_bool(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err(wrong("ParseBool", text, "invalid syntax")),
+    }
+}
+
+fn wrong(function: &str, text: &str, why: &str) -> String {
+    format!("strconv.{function}: parsing {}: {why}", quoted(text))
+}
+
+fn complaint(error: &ParseIntError) -> &'static str {
+    match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+        _ => "invalid syntax",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_as_go_does() {
+        assert_eq!((atoi("+7"), atoi("-7"), atoi("007")), (Ok(7), Ok(-7), Ok(7)));
+        for text in ["", "-", "1_0", "0x1"] {
+            assert_eq!(atoi(text).unwrap_err(), format!("strconv.Atoi: parsing {text:?}: invalid syntax"));
+        }
+        assert_eq!(atoi("x").unwrap_err(), r#"strconv.Atoi: parsing "x": invalid syntax"#);
+        let far = r#"strconv.Atoi: parsing "99999999999999999999": value out of range"#;
+        assert_eq!(atoi("99999999999999999999").unwrap_err(), far);
+        assert_eq!(parse_uint("7"), Ok(7));
+        for text in ["+7", "-7", "", "7.0"] {
+            let complaint = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
+            assert_eq!(parse_uint(text), Err(complaint));
+        }
+        assert_eq!((parse_float("0.5"), parse_float("1e3")), (Ok(0.5), Ok(1000.0)));
+        assert!(parse_float("1e999").unwrap_err().ends_with("value out of range"));
+        assert_eq!(parse_float("inf"), Ok(f64::INFINITY));
+        assert_eq!((parse_bool("T"), parse_bool("0")), (Ok(true), Ok(false)));
+        assert_eq!(parse_bool("on").unwrap_err(), r#"strconv.ParseBool: parsing "on": invalid syntax"#);
+    }
+}

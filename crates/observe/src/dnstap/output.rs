@@ -1,0 +1,199 @@
+//! The queue between the query path and the socket.
+//!
+//! Several plugins, of several blocks and of two configurations during a reload, may share one output. It runs from
+//! the first `start` to the last `stop`.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use server::log::{self, Logger};
+use server::runtime;
+use tokio::sync::{mpsc, watch};
+
+use super::{Dial, Listen};
+
+pub(super) const LOG: Logger = log::plugin("dnstap");
+
+/// Messages a queue holds, times what the Corefile says.
+pub const MESSAGES: usize = 10_000;
+/// How often losses are told.
+const TELL_EVERY: Duration = Duration::from_secs(10);
+/// How long the end of the last configuration waits for what is still queued.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Messages taken out of the queue at once.
+const BATCH: usize = 4096;
+/// Between two batches: while traffic lasts, nobody on the query path has to wake the task.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How messages reach their readers.
+#[derive(Clone, Debug)]
+pub enum Way {
+    Dial(Dial),
+    Listen(Listen),
+}
+
+pub struct Output {
+    way: Way,
+    queue: mpsc::Sender<Vec<u8>>,
+    /// Taken by the task.
+    frames: Mutex<Option<mpsc::Receiver<Vec<u8>>>>,
+    watch: Arc<Watch>,
+    users: AtomicUsize,
+    ending: watch::Sender<bool>,
+}
+
+/// What the query path and the task tell each other.
+#[derive(Default)]
+pub(super) struct Watch {
+    /// Messages lost and not told yet.
+    lost: AtomicU64,
+    /// Whether anybody would read a message.
+    wanted: AtomicBool,
+    ended: AtomicBool,
+}
+
+impl Watch {
+    pub fn lose(&self, messages: usize) {
+        self.lost.fetch_add(messages as u64, Ordering::Relaxed);
+    }
+
+    pub fn set_wanted(&self, wanted: bool) {
+        self.wanted.store(wanted, Ordering::Relaxed);
+    }
+
+    fn tell(&self) {
+        let lost = self.lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            LOG.warning(format_args!("Dropped dnstap messages: {lost}"));
+        }
+    }
+}
+
+impl Output {
+    /// An output that does nothing yet; `multiple` times 10,000 messages may wait in it.
+    pub fn new(way: Way, multiple: usize) -> Output {
+        let (queue, frames) = mpsc::channel(multiple.max(1) * MESSAGES);
+        Output {
+            way,
+            queue,
+            frames: Mutex::new(Some(frames)),
+            watch: Arc::default(),
+            users: AtomicUsize::new(0),
+            ending: watch::Sender::new(false),
+        }
+    }
+
+    /// Whether a message is worth making: nobody reads while a listener has no readers.
+    pub fn is_wanted(&self) -> bool {
+        self.watch.wanted.load(Ordering::Relaxed)
+    }
+
+    /// Queues a frame, or counts it as lost. Never waits.
+    pub fn push(&self, frame: Vec<u8>) {
+        if self.queue.try_send(frame).is_err() {
+            self.watch.lose(1);
+        }
+    }
+
+    /// Messages lost since that was told last.
+    pub fn lost(&self) -> u64 {
+        self.watch.lost.load(Ordering::Relaxed)
+    }
+
+    /// One more configuration serves with this output; the first one starts it.
+    pub fn start(&self) {
+        self.users.fetch_add(1, Ordering::AcqRel);
+        let Some(frames) = self.frames.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let (watch, ending, way) = (Arc::clone(&self.watch), self.ending.subscribe(), self.way.clone());
+        // A listener waits for its first reader.
+        watch.set_wanted(matches!(way, Way::Dial(_)));
+        let mut ended = ending.clone();
+        let told = Arc::clone(&watch);
+        runtime::handle().spawn(async move {
+            let source = Source { frames, ending, watch: Arc::clone(&watch) };
+            match way {
+                Way::Dial(dial) => dial.run(source).await,
+                Way::Listen(listen) => listen.run(source).await,
+            }
+            watch.set_wanted(false);
+            watch.ended.store(true, Ordering::Release);
+        });
+        runtime::handle().spawn(async move {
+            let mut ticks = tokio::time::interval(TELL_EVERY);
+            loop {
+                tokio::select! {
+                    _ = ticks.tick() => told.tell(),
+                    () = end_of(&mut ended) => return,
+                }
+            }
+        });
+    }
+
+    /// One configuration less. The last one waits a moment until everything is sent.
+    pub fn stop(&self) {
+        if self.users.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
+        self.ending.send_replace(true);
+        let step = Duration::from_millis(5);
+        let mut waited = Duration::ZERO;
+        while !self.watch.ended.load(Ordering::Acquire) && waited < LAST_WORDS {
+            std::thread::sleep(step);
+            waited += step;
+        }
+    }
+}
+
+/// The task's side of the queue.
+pub(super) struct Source {
+    frames: mpsc::Receiver<Vec<u8>>,
+    ending: watch::Receiver<bool>,
+    pub watch: Arc<Watch>,
+}
+
+/// Frames one after the other, ready to be written.
+pub(super) struct Batch {
+    pub bytes: Vec<u8>,
+    pub messages: usize,
+}
+
+impl Source {
+    /// The next frames; None when all is said.
+    pub async fn next(&mut self) -> Option<Batch> {
+        let mut frames = Vec::new();
+        if *self.ending.borrow() {
+            while let Ok(frame) = self.frames.try_recv() {
+                frames.push(frame);
+            }
+            return (!frames.is_empty()).then(|| Batch::of(&frames));
+        }
+        tokio::select! {
+            _ = self.frames.recv_many(&mut frames, BATCH) => {}
+            () = end_of(&mut self.ending) => return Box::pin(self.next()).await,
+        }
+        (!frames.is_empty()).then(|| Batch::of(&frames))
+    }
+
+    /// Lets messages gather, unless there are plenty already or this is the end.
+    pub async fn pause(&mut self, after: usize) {
+        if after < BATCH {
+            let _ = tokio::time::timeout(PAUSE, self.ended()).await;
+        }
+    }
+
+    pub async fn ended(&mut self) {
+        end_of(&mut self.ending).await;
+    }
+}
+
+async fn end_of(ending: &mut watch::Receiver<bool>) {
+    // An error means that the output is gone, which is an end as well.
+    let _ = ending.wait_for(|ending| *ending).await;
+}
+
+impl Batch {
+    fn of(frames: &[Vec<u8>]) -> Batch {
+        Batch { bytes: frames.concat(), messages: frames.len() }
+    }
+}

@@ -1,0 +1,192 @@
+use std::net::SocketAddr;
+use std::time::{Duration, UNIX_EPOCH};
+
+use prost::Message;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, UnixListener};
+
+use super::frames::{self, CONTENT_TYPE, Control};
+use super::schema::{Dnstap, Message as Tapped};
+use super::{Dial, Endpoint, Kind, Listen, Output, Protocol, Record, Way, head};
+
+fn record() -> Record<'static> {
+    Record {
+        kind: Kind::ClientQuery,
+        protocol: Protocol::Udp,
+        query_address: Some(SocketAddr::from(([10, 0, 0, 1], 40212))),
+        response_address: None,
+        query_time: UNIX_EPOCH + Duration::new(1_794_759_633, 891_308_001),
+        response_time: None,
+        query_message: None,
+        response_message: None,
+    }
+}
+
+fn payload(frame: &[u8]) -> Dnstap {
+    let (length, payload) = frame.split_at(4);
+    assert_eq!(u32::from_be_bytes(length.try_into().unwrap()) as usize, payload.len());
+    let decoded = Dnstap::decode(payload).unwrap();
+    // Field by field as a library would have written it.
+    assert_eq!(decoded.encode_to_vec(), payload);
+    decoded
+}
+
+#[test]
+fn records_are_protobuf() {
+    let got = payload(&record().encode(&head(b"me", b"v1"), None));
+    let expected = Dnstap {
+        identity: Some(b"me".to_vec()),
+        version: Some(b"v1".to_vec()),
+        extra: None,
+        message: Some(Tapped {
+            kind: 5,
+            socket_family: Some(1),
+            socket_protocol: Some(1),
+            query_address: Some(vec![10, 0, 0, 1]),
+            query_port: Some(40212),
+            query_time_sec: Some(1_794_759_633),
+            query_time_nsec: Some(891_308_001),
+            ..Tapped::default()
+        }),
+        kind: 1,
+    };
+    assert_eq!(got, expected);
+}
+
+#[test]
+fn forwarded_records_have_both_ends() {
+    let record = Record {
+        kind: Kind::ForwarderResponse,
+        protocol: Protocol::Tcp,
+        query_address: Some("[2001:db8::1]:1".parse().unwrap()),
+        response_address: Some("[2001:db8::2]:53".parse().unwrap()),
+        response_time: Some(UNIX_EPOCH + Duration::new(7, 8)),
+        response_message: Some(&[0; 300]),
+        ..record()
+    };
+    let got = payload(&record.encode(&[], Some(b"extra")));
+    assert_eq!((got.identity, got.extra), (None, Some(b"extra".to_vec())));
+    let message = got.message.unwrap();
+    assert_eq!((message.socket_family, message.socket_protocol), (Some(2), Some(2)));
+    assert_eq!((message.query_port, message.response_port), (Some(1), Some(53)));
+    assert_eq!(message.response_address.unwrap().len(), 16);
+    assert_eq!((message.response_time_sec, message.response_time_nsec), (Some(7), Some(8)));
+    assert_eq!(message.response_message.unwrap().len(), 300);
+}
+
+/// An IPv4 address in IPv6 clothes is IPv4.
+#[test]
+fn mapped_addresses_are_ipv4() {
+    let record = Record { query_address: Some("[::ffff:10.0.0.1]:1".parse().unwrap()), ..record() };
+    let message = payload(&record.encode(&[], None)).message.unwrap();
+    assert_eq!((message.socket_family, message.query_address), (Some(1), Some(vec![10, 0, 0, 1])));
+}
+
+#[test]
+fn control_frames() {
+    let ready = Control::Ready.encode();
+    assert_eq!(ready[..12], [0, 0, 0, 0, 0, 0, 0, 34, 0, 0, 0, 4]);
+    assert_eq!(&ready[20..], CONTENT_TYPE);
+    assert_eq!(Control::Finish.encode(), [0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 5]);
+}
+
+/// A reader of our own; the real one is in `rhumb/tests/compare_dnstap.rs`.
+async fn read_stream(mut bytes: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin) -> usize {
+    frames::expect(&mut bytes, Control::Ready).await.unwrap();
+    bytes.write_all(&Control::Accept.encode()).await.unwrap();
+    frames::expect(&mut bytes, Control::Start).await.unwrap();
+    let mut messages = 0;
+    loop {
+        let length = bytes.read_u32().await.unwrap();
+        if length == 0 {
+            // The rest of STOP.
+            let mut rest = [0; 8];
+            bytes.read_exact(&mut rest).await.unwrap();
+            assert_eq!(rest[7], Control::Stop as u8);
+            bytes.write_all(&Control::Finish.encode()).await.unwrap();
+            return messages;
+        }
+        let mut payload = vec![0; length as usize];
+        bytes.read_exact(&mut payload).await.unwrap();
+        Dnstap::decode(&*payload).unwrap();
+        messages += 1;
+    }
+}
+
+fn dial(to: Endpoint) -> Output {
+    Output::new(Way::Dial(Dial { to, skip_verify: false, write_buffer: 1 << 20 }), 1)
+}
+
+/// Everything queued before the end is read before the end.
+#[test]
+fn all_is_said_before_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sock");
+    let runtime = server::runtime::handle();
+    let _entered = runtime.enter();
+    let listener = UnixListener::bind(&path).unwrap();
+    let reading = runtime.spawn(async move { read_stream(listener.accept().await.unwrap().0).await });
+    let output = dial(Endpoint::Unix(path));
+    output.start();
+    (0..500).for_each(|_| output.push(record().encode(&[], None)));
+    output.stop();
+    assert_eq!(runtime.block_on(reading).unwrap(), 500);
+}
+
+/// A reader that comes late, and one that comes back, get what waited for them.
+#[test]
+fn a_reader_may_be_away() {
+    let runtime = server::runtime::handle();
+    let address =
+        runtime.block_on(async { TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap() });
+    let output = dial(Endpoint::Tcp(address.to_string()));
+    output.start();
+    output.push(record().encode(&[], None));
+    std::thread::sleep(Duration::from_millis(100));
+    let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
+    let reading = runtime.spawn(async move {
+        // The first one hangs up after the handshake.
+        let (mut first, _) = listener.accept().await.unwrap();
+        frames::expect(&mut first, Control::Ready).await.unwrap();
+        drop(first);
+        read_stream(listener.accept().await.unwrap().0).await
+    });
+    std::thread::sleep(Duration::from_millis(2500));
+    output.stop();
+    assert_eq!(runtime.block_on(reading).unwrap(), 1);
+}
+
+/// A queue has an end.
+#[test]
+fn what_does_not_fit_is_counted() {
+    let output = dial(Endpoint::Unix("/nowhere".into()));
+    (0..super::MESSAGES + 7).for_each(|_| output.push(Vec::new()));
+    assert_eq!(output.lost(), 7);
+}
+
+/// Nothing is made for nobody; a reader that connects gets what comes then.
+#[test]
+fn readers_connect_to_a_listener() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sock");
+    let on = Endpoint::Unix(path.clone());
+    let output = Output::new(Way::Listen(Listen { on, tls: None, skip_verify: false }), 1);
+    let runtime = server::runtime::handle();
+    output.start();
+    assert!(!output.is_wanted());
+    let reading = runtime.spawn(async move {
+        loop {
+            if let Ok(stream) = tokio::net::UnixStream::connect(&path).await {
+                return read_stream(stream).await;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    while !output.is_wanted() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    (0..10).for_each(|_| output.push(record().encode(&[], None)));
+    output.stop();
+    assert_eq!(runtime.block_on(reading).unwrap(), 10);
+    assert!(!folder.path().join("sock").exists(), "the socket goes with its listener");
+}

@@ -1,0 +1,522 @@
+//! CoreDNS and Rhumb record the same dnstap messages, as the reader of golang-dnstap shows them.
+//!
+//! ```text
+//! questions ──→ CoreDNS ──dnstap──→ reader ──JSON or YAML─┐
+//!          └──→ Rhumb   ──dnstap──→ reader ──JSON or YAML─┴─→ compared
+//! ```
+//!
+//! The reader only listens, on a Unix socket or over TCP. Where the server listens too, or speaks TLS, a relay of
+//! ours stands between them and passes bytes both ways; it knows nothing of frames.
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use serde_json::Value;
+use testkit::certificate::Authority;
+use testkit::client::{ask_both, udp};
+use testkit::peers::Peer;
+use testkit::process::{Process, Signal};
+use testkit::query::{Generator, Options, Pool};
+use testkit::{DnsServer, Kind, ports};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::runtime::Runtime;
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+const MANY: usize = 2_000;
+const FEW: usize = 100;
+
+const NAMES: &[&str] = &[
+    "a.example.org",
+    "many.example.org",
+    "x.fwd.org",
+    "y.fwd.org",
+    "old.org",
+    "x.dead.org",
+    "nowhere.net",
+    "blocked.net",
+    "1.0.0.10.in-addr.arpa",
+];
+
+/// What is behind the tap: answers from here and from elsewhere, failures, refusals, long replies.
+const BEHIND: &str = "
+    acl blocked.net {
+        block type A
+        filter type AAAA
+    }
+    rewrite name exact old.org x.fwd.org
+    hosts {
+        10.0.0.1 a.example.org
+        ADDRESSES
+        fallthrough
+    }
+    forward fwd.org 127.0.0.1:UPSTREAM {
+        max_fails 0
+    }
+    forward dead.org 127.0.0.1:9 {
+        max_fails 0
+    }
+";
+
+const UPSTREAM: &str =
+    "fwd.org:{port} {\n bind 127.0.0.1\n hosts {\n 10.1.0.1 x.fwd.org\n 2001:db8::1 x.fwd.org\n }\n}\n";
+
+/// How a server and its reader come together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Unix,
+    Tcp,
+    /// The server connects over TLS.
+    Tls,
+    /// The server listens on a Unix socket.
+    ListenUnix,
+    ListenTcp,
+    /// The server listens for TLS, and wants a certificate.
+    ListenTls,
+}
+
+/// Which messages, by which way.
+struct Case {
+    way: Way,
+    /// Of the reader's output.
+    format: &'static str,
+    full: bool,
+    questions: usize,
+}
+
+#[test]
+fn over_a_unix_socket() {
+    check(&Case { way: Way::Unix, format: "-j", full: true, questions: MANY });
+}
+
+#[test]
+fn over_tcp() {
+    check(&Case { way: Way::Tcp, format: "-y", full: true, questions: FEW });
+}
+
+#[test]
+fn without_the_bytes() {
+    check(&Case { way: Way::Unix, format: "-j", full: false, questions: FEW });
+}
+
+/// No output of the real reader shows it, so this one is a fake of ours.
+#[test]
+fn the_extra_field() {
+    if Peer::CoreDns.for_test().is_none() {
+        return;
+    }
+    let upstream =
+        DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
+    let tapped = [Kind::CoreDns, Kind::Rhumb].map(|kind| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("reader.sock");
+        let listener = UnixListener::bind(&path).expect("bound");
+        let reading = std::thread::spawn(move || read_stream(&listener));
+        let port = ports::free().expect("a free port");
+        let corefile = corefile(port, &path.display().to_string(), "", upstream.addr().port());
+        let server = DnsServer::start(kind, &corefile, port).unwrap_or_else(|error| panic!("{error}"));
+        (server, reading, folder)
+    });
+    // Of a query that is rewritten CoreDNS tells the new name with the reply; see docs/differences.md.
+    let names = NAMES.iter().copied().filter(|name| *name != "old.org");
+    let mut generator = Generator::from_env([Pool::new(1, names)], Options::default());
+    let seed = generator.seed();
+    for _ in 0..FEW {
+        let query = generator.next().expect("generators do not end");
+        let servers = [tapped[0].0.addr(), tapped[1].0.addr()];
+        ask_both(servers, None, query.transport, &query.wire, Duration::from_secs(3)).expect("asked");
+    }
+    let [left, right] = tapped.map(|(_server, reading, _folder)| {
+        let mut extras = extras(&reading.join().expect("read"));
+        extras.sort();
+        extras
+    });
+    assert!(left.len() > FEW, "too few messages: {}", left.len());
+    assert!(left.iter().any(|extra| extra.contains("127.0.0.1:")), "no upstream in {left:?}");
+    assert_eq!(left, right, "seed {seed}");
+}
+
+/// Shakes hands and takes everything until nothing has come for a while.
+fn read_stream(listener: &UnixListener) -> Vec<u8> {
+    let (mut stream, _) = listener.accept().expect("a connection");
+    stream.read_exact(&mut [0; 42]).expect("READY");
+    let words = [0, 34, 1, 1, 22u32].map(u32::to_be_bytes).concat();
+    stream.write_all(&[&words[..], b"protobuf:dnstap.Dnstap"].concat()).expect("ACCEPT");
+    stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a limit");
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 65536];
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        bytes.extend_from_slice(&buffer[..count]);
+    }
+    bytes
+}
+
+#[test]
+fn over_tls() {
+    check(&Case { way: Way::Tls, format: "-j", full: true, questions: FEW });
+}
+
+#[test]
+fn listening_on_a_unix_socket() {
+    check(&Case { way: Way::ListenUnix, format: "-j", full: true, questions: FEW });
+}
+
+#[test]
+fn listening_on_tcp() {
+    check(&Case { way: Way::ListenTcp, format: "-q", full: true, questions: FEW });
+}
+
+#[test]
+fn listening_for_tls_with_client_certificates() {
+    check(&Case { way: Way::ListenTls, format: "-j", full: true, questions: FEW });
+}
+
+impl Case {
+    fn is_listening(&self) -> bool {
+        matches!(self.way, Way::ListenUnix | Way::ListenTcp | Way::ListenTls)
+    }
+}
+
+/// The configurations before and after a reload send over one connection.
+#[test]
+fn a_reload_keeps_the_connection() {
+    if Peer::Dnstap.for_test().is_none() {
+        return;
+    }
+    let case = Case { way: Way::Unix, format: "-j", full: true, questions: 2 };
+    let tapped = Tapped::start(Kind::Rhumb, &case, 9);
+    let question = |id: u8| {
+        [&[0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0], &b"\x01a\x07example\x03org\0\0\x01\0\x01"[..]].concat()
+    };
+    let ask = |id| udp(tapped.server.addr(), &question(id), Duration::from_secs(3), 0).expect("asked");
+    ask(1);
+    tapped.server.process().signal(Signal::USR1).expect("signalled");
+    let reloaded = tapped.server.process().wait_for_line("Reloading complete", Duration::from_secs(20));
+    reloaded.unwrap_or_else(|error| panic!("{error}"));
+    ask(2);
+    let ids: Vec<u32> = tapped.messages(&case).iter().map(|message| id(message)).collect();
+    assert_eq!(ids, [1, 1, 2, 2]);
+    let connections =
+        tapped.reader.lines().iter().filter(|line| line.contains("accepted connection")).count();
+    assert_eq!(connections, 1);
+}
+
+fn check(case: &Case) {
+    if Peer::CoreDns.for_test().is_none() || Peer::Dnstap.for_test().is_none() {
+        return;
+    }
+    let upstream =
+        DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
+    let [coredns, rhumb] =
+        [Kind::CoreDns, Kind::Rhumb].map(|kind| Tapped::start(kind, case, upstream.addr().port()));
+
+    let options = Options { odd_headers: 0.0, ..Options::default() };
+    let mut generator = Generator::from_env([Pool::new(1, NAMES.iter().copied())], options);
+    let seed = generator.seed();
+    let servers = [coredns.server.addr(), rhumb.server.addr()];
+    for _ in 0..case.questions {
+        let query = generator.next().expect("generators do not end");
+        ask_both(servers, None, query.transport, &query.wire, Duration::from_secs(3)).expect("asked");
+        // CoreDNS records a reply after it has left. Where readers connect to it, the next query must not meet that:
+        // it writes from both at once, and the reader gets frames inside frames.
+        std::thread::sleep(if case.is_listening() { Duration::from_millis(10) } else { Duration::ZERO });
+    }
+    let (left, right) = (coredns.messages(case), rhumb.messages(case));
+    println!("seed {seed}: {} questions, {} messages", case.questions, left.len());
+    assert!(left.len() > case.questions, "too few messages: {}", left.len());
+    for (at, (left, right)) in left.iter().zip(&right).enumerate() {
+        assert_eq!(left, right, "message {at}, seed {seed}");
+    }
+    assert_eq!(left.len(), right.len(), "seed {seed}");
+}
+
+fn corefile(port: u16, socket: &str, option: &str, upstream: u16) -> String {
+    let addresses: String = (1..60).map(|n| format!("10.0.1.{n} many.example.org\n")).collect();
+    let behind = BEHIND.replace("ADDRESSES", &addresses).replace("UPSTREAM", &upstream.to_string());
+    format!(
+        ".:{port} {{\n bind 127.0.0.1\n metadata\n dnstap {socket} {{\n identity tapped\n version 1\n \
+         extra \"{{name}} {{/forward/upstream}}\"\n {option}\n }}\n{behind}\n}}\n"
+    )
+}
+
+/// A server with a reader.
+struct Tapped {
+    server: DnsServer,
+    reader: Process,
+    _relay: Option<Runtime>,
+    _folder: tempfile::TempDir,
+}
+
+impl Tapped {
+    fn start(kind: Kind, case: &Case, upstream: u16) -> Tapped {
+        let folder = tempfile::tempdir().expect("a folder");
+        let certificates = Certificates::make(folder.path());
+        let to_reader = folder.path().join("reader.sock");
+        let [port, free] = [(); 2].map(|()| ports::free().expect("a free port"));
+        let tcp = SocketAddr::from(([127, 0, 0, 1], free));
+        let at_server = folder.path().join("server.sock");
+
+        let mut command = Command::new(Peer::Dnstap.locate().expect("the reader"));
+        match case.way {
+            Way::Tcp => command.args(["-l", &tcp.to_string()]),
+            _ => command.arg("-u").arg(&to_reader),
+        };
+        command.arg(case.format);
+        let reader = Process::start("dnstap", command).unwrap_or_else(|error| panic!("{error}"));
+        let connections = if case.way == Way::Tcp {
+            // Nothing is said about this socket before somebody connects.
+            let end = Instant::now() + Duration::from_secs(20);
+            while std::net::TcpStream::connect(tcp).is_err() {
+                assert!(Instant::now() < end, "the reader does not listen on {tcp}");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            2
+        } else {
+            let opened = reader.wait_for_line("opened input socket", Duration::from_secs(20));
+            opened.unwrap_or_else(|error| panic!("{error}"));
+            1
+        };
+
+        let tls = format!("tls {}", certificates.files());
+        let (socket, option) = match case.way {
+            Way::Unix => (format!("unix://{}", to_reader.display()), ""),
+            Way::Tcp => (format!("tcp://{tcp}"), ""),
+            Way::Tls => (format!("tls://{tcp}"), "skipverify"),
+            Way::ListenUnix => (format!("listen {}", at_server.display()), ""),
+            Way::ListenTcp => (format!("listen tcp://{tcp}"), ""),
+            Way::ListenTls => (format!("listen tls://{tcp}"), tls.as_str()),
+        };
+        let full = if case.full { "full" } else { "" };
+        let runtime = Runtime::new().expect("a runtime");
+        if case.way == Way::Tls {
+            let acceptor = certificates.acceptor();
+            let listener = runtime.block_on(TcpListener::bind(tcp)).expect("bound");
+            let to_reader = to_reader.clone();
+            runtime.spawn(async move {
+                while let Ok((stream, _)) = listener.accept().await {
+                    let Ok(mut from) = acceptor.accept(stream).await else { continue };
+                    let mut to = UnixStream::connect(&to_reader).await.expect("the reader listens");
+                    let _ = tokio::io::copy_bidirectional(&mut from, &mut to).await;
+                }
+            });
+        }
+        let corefile = corefile(port, &format!("{socket} {full}"), option, upstream);
+        let server = DnsServer::start(kind, &corefile, port).unwrap_or_else(|error| panic!("{error}"));
+        match case.way {
+            Way::Unix | Way::Tcp | Way::Tls => {}
+            way => {
+                let connector = certificates.connector();
+                runtime.spawn(relay(way, tcp, at_server, connector, to_reader));
+            }
+        }
+        reader
+            .wait_for_line(&format!("accepted connection {connections}"), Duration::from_secs(20))
+            .unwrap_or_else(|error| panic!("{error}\n{}", server.output()));
+        // CoreDNS counts a reader that connects to it only after the handshake.
+        std::thread::sleep(Duration::from_millis(500));
+        Tapped { server, reader, _relay: Some(runtime), _folder: folder }
+    }
+
+    /// What the reader shows, without times and without the ports of our own sockets.
+    fn messages(&self, case: &Case) -> Vec<String> {
+        let shown = || -> Vec<String> {
+            let lines = self.reader.lines();
+            let lines = lines.iter().filter(|line| !is_chatter(line));
+            match case.format {
+                "-j" => lines.map(|line| plain_json(line)).collect(),
+                "-y" => {
+                    let text: String =
+                        lines.filter(|line| !is_own_line(line)).map(|line| format!("{line}\n")).collect();
+                    text.split("---\n").map(str::to_owned).filter(|message| !message.is_empty()).collect()
+                }
+                _ => lines.map(|line| plain_text(line)).collect(),
+            }
+        };
+        // CoreDNS sends what it has once a second; two silent seconds mean that all is here.
+        let end = Instant::now() + Duration::from_secs(60);
+        let (mut known, mut since) = (shown().len(), Instant::now());
+        while since.elapsed() < Duration::from_millis(2500) && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(100));
+            let count = shown().len();
+            if count != known {
+                (known, since) = (count, Instant::now());
+            }
+        }
+        let mut messages = shown();
+        // CoreDNS records a reply after it has left, so the next query may overtake it. What belongs to one query
+        // keeps its order where messages tell what they belong to.
+        if case.full && case.format == "-j" {
+            messages.sort_by_key(|message| id(message));
+        } else {
+            messages.sort();
+        }
+        messages
+    }
+}
+
+/// Identity, version and extra of all messages in a stream: the fields 1 to 3, which are texts.
+fn extras(stream: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = stream;
+    while let Some((length, after)) = rest.split_first_chunk() {
+        let length = u32::from_be_bytes(*length) as usize;
+        if length == 0 {
+            // A control frame has its own length.
+            let (length, after) = after.split_first_chunk().expect("a length");
+            rest = &after[u32::from_be_bytes(*length) as usize..];
+            continue;
+        }
+        let (mut payload, next) = after.split_at(length);
+        let mut texts = Vec::new();
+        while let [key @ (0x0a | 0x12 | 0x1a), rest @ ..] = payload {
+            // Seven bits an octet, and no text is longer than two octets tell.
+            let (length, text) = match rest {
+                [low @ 0x80..=0xff, high, text @ ..] => {
+                    (usize::from(low & 0x7f) | usize::from(*high) << 7, text)
+                }
+                [length, text @ ..] => (usize::from(*length), text),
+                [] => panic!("a field without a length"),
+            };
+            let (text, after) = text.split_at(length);
+            texts.push(format!("{}={}", key >> 3, String::from_utf8_lossy(text)));
+            payload = after;
+        }
+        found.push(texts.join(" "));
+        rest = next;
+    }
+    found
+}
+
+/// The id of the DNS message in a dnstap message.
+fn id(message: &str) -> u32 {
+    let digits = message.split("id: ").nth(1).unwrap_or_default();
+    digits.chars().map_while(|digit| digit.to_digit(10)).fold(0, |id, digit| id * 10 + digit)
+}
+
+/// Connects to the server as a reader would, and passes everything on to the real one.
+async fn relay(way: Way, tcp: SocketAddr, unix: PathBuf, connector: TlsConnector, reader: PathBuf) {
+    let mut to = UnixStream::connect(&reader).await.expect("the reader listens");
+    loop {
+        match way {
+            Way::ListenUnix => {
+                if let Ok(mut from) = UnixStream::connect(&unix).await {
+                    let _ = tokio::io::copy_bidirectional(&mut from, &mut to).await;
+                    return;
+                }
+            }
+            _ => {
+                if let Ok(mut from) = TcpStream::connect(tcp).await {
+                    if way == Way::ListenTls {
+                        let name = ServerName::try_from("127.0.0.1").expect("an address");
+                        let mut from = connector.connect(name, from).await.expect("TLS");
+                        let _ = tokio::io::copy_bidirectional(&mut from, &mut to).await;
+                    } else {
+                        let _ = tokio::io::copy_bidirectional(&mut from, &mut to).await;
+                    }
+                    return;
+                }
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// What the reader says about itself.
+fn is_chatter(line: &str) -> bool {
+    line.contains("opened input socket")
+        || line.contains("accepted connection")
+        || line.contains("closed connection")
+        || line.contains("open input from")
+        || line.contains("FrameStreamInput")
+}
+
+fn plain_json(line: &str) -> String {
+    let mut value: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    let message = value["message"].as_object_mut().expect("a message");
+    let kind = message["type"].as_str().unwrap_or_default().to_owned();
+    assert!(message.remove("query_time").is_some(), "{line}");
+    assert_eq!(message.remove("response_time").is_some(), kind.ends_with("RESPONSE"), "{line}");
+    if kind.starts_with("FORWARDER") {
+        // Without a connection there is no port either.
+        message.remove("query_port");
+    }
+    value.to_string()
+}
+
+/// Times and ports are lines of their own in YAML; of the comments inside messages none tells a time.
+fn is_own_line(line: &str) -> bool {
+    ["query_time", "response_time", "query_port"].iter().any(|key| line.trim_start().starts_with(key))
+}
+
+/// `15:04:05.000000 CQ 127.0.0.1 UDP 35b "a.example.org." IN A`: what follows the time. The size of a reply depends
+/// on the compression of names.
+fn plain_text(line: &str) -> String {
+    let words = line.split_whitespace().skip(1);
+    words
+        .filter(|word| !word.ends_with('b') || word[..word.len() - 1].parse::<u32>().is_err())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// An authority and a certificate for both ends.
+struct Certificates {
+    folder: PathBuf,
+}
+
+impl Certificates {
+    fn make(folder: &Path) -> Certificates {
+        let authority = Authority::new("compare_dnstap").expect("an authority");
+        let issued = authority.issue(&["127.0.0.1"]).expect("a certificate");
+        for (name, text) in
+            [("ca.pem", authority.pem()), ("cert.pem", &issued.cert), ("key.pem", &issued.key)]
+        {
+            std::fs::write(folder.join(name), text).expect("written");
+        }
+        Certificates { folder: folder.to_owned() }
+    }
+
+    fn files(&self) -> String {
+        ["cert.pem", "key.pem", "ca.pem"].map(|name| self.folder.join(name).display().to_string()).join(" ")
+    }
+
+    fn own(&self) -> (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>) {
+        let chain = CertificateDer::pem_file_iter(self.folder.join("cert.pem")).expect("PEM");
+        let key = PrivateKeyDer::from_pem_file(self.folder.join("key.pem")).expect("a key");
+        (chain.collect::<Result<_, _>>().expect("certificates"), key)
+    }
+
+    fn acceptor(&self) -> TlsAcceptor {
+        let (chain, key) = self.own();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_no_client_auth()
+            .with_single_cert(chain, key)
+            .expect("a pair");
+        TlsAcceptor::from(Arc::new(config))
+    }
+
+    fn connector(&self) -> TlsConnector {
+        let (chain, key) = self.own();
+        let mut roots = RootCertStore::empty();
+        for certificate in CertificateDer::pem_file_iter(self.folder.join("ca.pem")).expect("PEM") {
+            roots.add(certificate.expect("a certificate")).expect("a root");
+        }
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("versions")
+            .with_root_certificates(roots)
+            .with_client_auth_cert(chain, key)
+            .expect("a pair");
+        TlsConnector::from(Arc::new(config))
+    }
+}
