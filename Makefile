@@ -1,12 +1,15 @@
 # Every target is self-sufficient: it installs what it lacks (see scripts/tools). The logic is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench test-long fuzz peers
+.PHONY: help run image test lint bench test-long fuzz peers
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 run: ## build the server and serve the example on a high port
 	@scripts/run
+
+image: ## the server as an OCI archive for container runtimes and registries
+	@scripts/image
 
 test: ## everything that must be green: lint, the real peers, all tests, a minute of each fuzz target
 	@scripts/test

@@ -2,14 +2,13 @@
 //! in its audit log.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use testkit::cluster::generate::{self, Size};
 use testkit::cluster::marks::{Mark, Shown};
-use testkit::cluster::objects::{collection, list, name_of, namespace_of, text};
-use testkit::cluster::{Cluster, Settings, load, manifests};
+use testkit::cluster::objects::{list, text};
+use testkit::cluster::{Cluster, Settings, deploy, load};
 use testkit::peers::Peer;
 use testkit::{DnsServer, Kind, ports};
 
@@ -38,10 +37,10 @@ fn check(arguments: &[&str], verb: &str) {
     load::install_service_imports(cluster.api()).expect("ServiceImports");
     let objects = generate::cluster(1, Size { services: 30, pods: 20, imports: 10 });
     load::load(cluster.api(), &objects).unwrap_or_else(|error| panic!("{error}"));
-    wait_for_kube_system(&cluster);
 
     apply(&cluster, "rbac.yaml");
-    let kubeconfig = cluster.kubeconfig_with(&service_account_token(&cluster));
+    let token = deploy::service_account_token(&cluster).unwrap_or_else(|error| panic!("{error}"));
+    let kubeconfig = cluster.kubeconfig_with(&token);
     let server = start(&kubeconfig, ZONE, "pods verified");
     wait_for_a_mark(&cluster, &server, 1, None);
     drop(server);
@@ -69,67 +68,8 @@ fn wait_for_a_mark(cluster: &Cluster, server: &DnsServer, number: u8, set: Optio
         .unwrap_or_else(|error| panic!("{error}\n{}", server.output()));
 }
 
-/// The API server takes the other files, too, and Rhumb their Corefile.
-#[test]
-fn the_other_manifests_are_good() {
-    if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
-        return;
-    }
-    let cluster = Cluster::alone().unwrap();
-    wait_for_kube_system(&cluster);
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
-    assert_eq!(files.len(), 4, "{files:?}");
-    for file in &files {
-        apply(&cluster, file.file_name().unwrap().to_str().unwrap());
-    }
-    let map = cluster.api().get("/api/v1/namespaces/kube-system/configmaps/rhumb").unwrap();
-    let corefile = tempfile::tempdir().unwrap();
-    let path = corefile.path().join("Corefile");
-    std::fs::write(&path, text(&map, "/data/Corefile")).unwrap();
-    let output = std::process::Command::new(testkit::rhumb::binary().unwrap())
-        .arg("check")
-        .arg(&path)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-}
-
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes")
-}
-
-fn read(file: &str) -> Vec<Value> {
-    manifests::read(&folder().join(file)).expect("a file of manifests")
-}
-
-/// Creates what a file holds. Every kind in them has a regular plural.
 fn apply(cluster: &Cluster, file: &str) {
-    for object in read(file) {
-        let plural = text(&object, "/kind").to_lowercase() + "s";
-        let path = collection(text(&object, "/apiVersion"), &plural, namespace_of(&object));
-        cluster
-            .api()
-            .create(&path, &object)
-            .unwrap_or_else(|error| panic!("{file} {}: {error}", name_of(&object)));
-    }
-}
-
-/// The API server makes it itself, some time after it is ready.
-fn wait_for_kube_system(cluster: &Cluster) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while let Err(error) = cluster.api().get("/api/v1/namespaces/kube-system") {
-        assert!(Instant::now() < deadline, "{error}");
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
-/// As kubelets ask for it.
-fn service_account_token(cluster: &Cluster) -> String {
-    let request = json!({"spec": {"expirationSeconds": 3600}});
-    let path = "/api/v1/namespaces/kube-system/serviceaccounts/rhumb/token";
-    text(&cluster.api().create(path, &request).expect("a token"), "/status/token").to_owned()
+    deploy::apply(cluster, file).unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn start(kubeconfig: &str, zones: &str, options: &str) -> DnsServer {
@@ -154,8 +94,10 @@ struct Right {
 /// What the rules of the roles in these files give.
 fn given(files: &[&str]) -> BTreeSet<Right> {
     let mut rights = BTreeSet::new();
-    let roles =
-        files.iter().flat_map(|file| read(file)).filter(|object| text(object, "/kind") == "ClusterRole");
+    let roles = files
+        .iter()
+        .flat_map(|file| deploy::read(file).expect("manifests"))
+        .filter(|object| text(object, "/kind") == "ClusterRole");
     let words = |rule: &Value, field: &str| -> Vec<String> {
         list(rule, field).iter().map(|word| text(word, "").to_owned()).collect()
     };

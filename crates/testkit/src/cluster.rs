@@ -4,11 +4,12 @@
 //! are written by the test itself. Several clusters can share one etcd, each under a prefix of its own.
 //!
 //! [`generate`] makes up all that a cluster may hold, [`load`] puts it there, [`stored`] reads it back and
-//! [`names`] turns it into names to ask for; [`changes`] keeps it moving.
+//! [`names`] turns it into names to ask for; [`changes`] keeps it moving. [`deploy`] applies the manifests we ship.
 
 mod api;
 pub mod changes;
 mod credentials;
+pub mod deploy;
 mod etcd;
 pub mod generate;
 pub mod load;

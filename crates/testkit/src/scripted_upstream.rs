@@ -102,7 +102,11 @@ impl Script {
 impl ScriptedUpstream {
     /// Listens on a free port and refuses every name until told otherwise.
     pub fn start() -> Result<Self> {
-        let addr = ports::free_addr()?;
+        Self::start_at(ports::free_addr()?)
+    }
+
+    /// The same at an address that nobody else takes, as in a network namespace of the test's own.
+    pub fn start_at(addr: SocketAddr) -> Result<Self> {
         let shared = Arc::new(Shared {
             scripts: Mutex::default(),
             seen: Mutex::default(),

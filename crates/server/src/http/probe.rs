@@ -1,21 +1,30 @@
 //! Asking our own HTTP endpoints, as `health` does to see how long it takes.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-/// Sends a GET and reads the whole answer; blocks. `:8080` is asked on localhost.
+/// Sends a GET and reads the whole answer; blocks. `:8080` is asked on loopback.
 pub fn probe(addr: &str, path: &str, patience: Duration) -> io::Result<Duration> {
     let start = Instant::now();
-    let target = if addr.starts_with(':') { format!("localhost{addr}") } else { addr.to_owned() };
+    let host = if addr.starts_with(':') { format!("localhost{addr}") } else { addr.to_owned() };
     let mut last = io::Error::other("no address found");
-    for socket_addr in target.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&socket_addr, patience) {
-            Ok(stream) => return ask(stream, &target, path, patience).map(|()| start.elapsed()),
+    for target in targets(addr)? {
+        match TcpStream::connect_timeout(&target, patience) {
+            Ok(stream) => return ask(stream, &host, path, patience).map(|()| start.elapsed()),
             Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+/// The name localhost is not looked up: in a container without /etc/hosts that question would go to a DNS server,
+/// which may be us.
+fn targets(addr: &str) -> io::Result<Vec<SocketAddr>> {
+    match addr.strip_prefix(':').and_then(|port| port.parse().ok()) {
+        Some(port) => Ok(vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()]),
+        None => Ok(addr.to_socket_addrs()?.collect()),
+    }
 }
 
 fn ask(mut stream: TcpStream, host: &str, path: &str, patience: Duration) -> io::Result<()> {
