@@ -26,5 +26,5 @@ test-long: ## hours: large counts and long outages; the report is kept under ben
 fuzz: ## fuzz each target for SECONDS (default 600)
 	@scripts/fuzz $(or $(SECONDS),600)
 
-peers: ## build the real etcd, kube-apiserver, CoreDNS and external-dns into the user's cache
+peers: ## build the real CoreDNS, kube-apiserver and all others into the user's cache
 	@peers/build all

@@ -41,6 +41,11 @@ impl Regexp {
         self.regex.is_match(text.as_bytes())
     }
 
+    /// As `matches`, for what need not be text.
+    pub fn matches_octets(&self, octets: &[u8]) -> bool {
+        self.regex.is_match(octets)
+    }
+
     /// How many groups it has, the whole match not counted.
     pub fn groups(&self) -> usize {
         self.regex.captures_len() - 1

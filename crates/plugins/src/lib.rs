@@ -15,6 +15,7 @@ mod dns64;
 mod dnstap;
 mod erratic;
 mod errors;
+mod expression;
 mod federation;
 mod forward;
 mod geoip;
@@ -46,6 +47,7 @@ mod shed;
 mod siit;
 mod timeouts;
 mod trace;
+mod view;
 mod whoami;
 
 mod distinct;

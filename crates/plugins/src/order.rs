@@ -6,7 +6,7 @@ use crate::{
     acl, any, autopath, bind, bufsize, cache, cancel, chaos, debug, dns64, dnstap, erratic, errors,
     federation, forward, geoip, header, health, hosts, k8s_external, kubernetes, loadbalance, local, log,
     r#loop, metadata, minimal, multisocket, nsid, on, pprof, prometheus, proxyproto, ready, reload, rewrite,
-    root, shed, siit, timeouts, trace, whoami,
+    root, shed, siit, timeouts, trace, view, whoami,
 };
 
 /// All directives, outermost first.
@@ -85,7 +85,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("whoami", "tells clients their own address", here(whoami::setup)),
     plugin("on", "runs a command on an event", here(on::setup)),
     plugin("sign", "signs zone files", TO_COME),
-    plugin("view", "takes only queries that match an expression", TO_COME),
+    plugin("view", "takes only queries that match an expression", here(view::setup)),
     plugin(
         "nomad",
         "answers for services of Nomad",

@@ -136,6 +136,30 @@ const KUBEADM: &str = ".:53 {
 }
 ";
 
+/// Views as they are mostly written. `metadata` is text that somebody makes, and so is not among them.
+const VIEWS: &str = ".:53 {
+    view nobody {
+        expr incidr(client_ip(), '10.0.0.0/8') && type() == 'A'
+    }
+    whoami
+}
+.:53 {
+    view nothing {
+        expr name() matches '^nothing' || type() in ['TXT', 'SRV'] || name() endsWith '.nowhere.'
+        expr (id() + size() > 0) && proto() == 'udp' && bufsize() >= 512 && trimPrefix(name(), 'x') != ''
+    }
+    whoami
+}
+.:53 {
+    view rest {
+        expr incidr(client_ip(), '127.0.0.0/8') and not (opcode() in [1, 2]) && (do() ? class() == 'IN' : true)
+    }
+    hosts {
+        10.0.0.1 web.shop.example
+    }
+}
+";
+
 /// A Service with addresses of its own, and one with endpoints.
 const MANIFESTS: &str = "
 apiVersion: v1
@@ -271,6 +295,13 @@ fn what_needs_no_translation_allocates_nothing() {
 #[test]
 fn unobserved_queries_allocate_nothing() {
     allocate_nothing(OBSERVED, &[("web.shop.example.", Rtype::A), ("nothing.shop.example.", Rtype::A)]);
+}
+
+#[test]
+fn views_allocate_nothing() {
+    let questions =
+        [("web.shop.example.", Rtype::A), ("WEB.Shop.example.", Rtype::AAAA), ("other.example.", Rtype::A)];
+    allocate_nothing(VIEWS, &questions);
 }
 
 /// From the second query on; in another spelling too.

@@ -248,6 +248,23 @@ const PLUGINS: &[(&str, &[&str])] = &[
     ("trace zipkin", &["every"]),
     ("trace ZIPKIN http://127.0.0.1:9/x", &["every"]),
     ("trace nosuch 127.0.0.1:9", &[]),
+    ("view", &[]),
+    (
+        "view a",
+        &[
+            "expr",
+            "expr 1 +",
+            "expr name() ==",
+            "expr foo()",
+            "expr incidr(client_ip(),",
+            "expr name() matches '('",
+            "expr \"filter([1], # >\"",
+            "expr true &&",
+            "expr 'a' in [",
+            "expr 5 %",
+            "expr true\nexpr false ||",
+        ],
+    ),
     ("whoami", &[]),
 ];
 

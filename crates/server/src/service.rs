@@ -149,7 +149,7 @@ impl Service {
     }
 
     /// The block for a query: the longest zone wins, blocks of one zone are tried in order, and DS belongs to
-    /// the parent if we serve that too. The root is the last resort.
+    /// the parent if we serve that too, and of several blocks to the last. The root is the last resort.
     fn choose<'s>(&'s self, walk: &mut Walk) -> Result<&'s Arc<Block>, (Rcode, &'static str)> {
         let question = &walk.query.question;
         let lower = question.lower();
@@ -158,7 +158,7 @@ impl Service {
         if !self.zones.by_name.is_empty() {
             for suffix in lower.suffixes() {
                 let Some(blocks) = self.zones.by_name.get(suffix.wire()) else { continue };
-                if let Some(block) = self.first_accepting(blocks, walk, true)? {
+                if let Some(block) = self.accepting(blocks, walk, true, wants_ds)? {
                     found = Some((lower.len() - suffix.len(), block));
                     if !wants_ds {
                         break;
@@ -167,7 +167,8 @@ impl Service {
             }
         }
         if found.is_none()
-            && let Some(block) = self.first_accepting(&self.zones.root, walk, lower.is_root())?
+            && let Some(block) =
+                self.accepting(&self.zones.root, walk, lower.is_root(), wants_ds && lower.is_root())?
         {
             found = Some((lower.len() - 1, block));
         }
@@ -175,18 +176,22 @@ impl Service {
         let zone = Name::from_wire(&lower.wire()[at..]).unwrap_or(Name::ROOT);
         walk.trail.zone.set(zone);
         if let Some(notes) = &mut walk.trail.notes {
-            let text = format!("block {} on {}", zone, self.label);
+            let view = block.view_name().map(|view| format!(", view {view}")).unwrap_or_default();
+            let text = format!("block {} on {}{view}", zone, self.label);
             notes.push(Note { plugin: "server", depth: walk.trail.depth, text });
         }
         Ok(block)
     }
 
-    fn first_accepting<'s>(
+    /// The first block of a zone that takes the query, or the last one.
+    fn accepting<'s>(
         &self,
         blocks: &'s [Arc<Block>],
         walk: &Walk,
         empty_refuses: bool,
+        last: bool,
     ) -> Result<Option<&'s Arc<Block>>, (Rcode, &'static str)> {
+        let mut found = None;
         for block in blocks {
             if block.chain().is_empty() {
                 if empty_refuses {
@@ -202,9 +207,12 @@ impl Service {
             if block.is_filtered() && !block.accepts(&walk.query, &walk.client, &metadata) {
                 continue;
             }
-            return Ok(Some(block));
+            found = Some(block);
+            if !last {
+                break;
+            }
         }
-        Ok(None)
+        Ok(found)
     }
 
     /// The most octets a reply to this client may have.

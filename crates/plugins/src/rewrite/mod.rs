@@ -15,7 +15,7 @@ mod pattern;
 mod rcode;
 mod revert;
 mod setup;
-mod spelling;
+pub(crate) mod spelling;
 mod swap;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use wire::Name;
 const MOST: usize = 4 * 255;
 
 /// A name in lower case, with the closing dot.
-pub(super) struct Spelling {
+pub(crate) struct Spelling {
     bytes: [u8; MOST],
     len: usize,
 }

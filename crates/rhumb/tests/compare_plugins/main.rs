@@ -14,6 +14,8 @@ mod shed;
 
 mod autopath;
 
+mod view;
+
 use std::time::Duration;
 
 use testkit::compare::{Comparison, Difference, Line};

@@ -1,0 +1,53 @@
+//! What is wrong with an expression, and where.
+
+use std::fmt;
+
+/// An error in expr-lang's words. Printed, it shows the line and points at the place, if it has one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    message: String,
+    place: Option<Place>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Place {
+    line: usize,
+    column: usize,
+    snippet: String,
+}
+
+impl Error {
+    /// An error of a running program; nobody is shown where it happened.
+    pub fn new(message: impl Into<String>) -> Error {
+        Error { message: message.into(), place: None }
+    }
+
+    /// An error at the `at`-th character of the source.
+    pub(crate) fn at(source: &str, at: usize, message: impl Into<String>) -> Error {
+        let before: String = source.chars().take(at).collect();
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        let text = source[line_start..].split('\n').next().unwrap_or_default();
+        let place = (!text.is_empty()).then(|| Place {
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count(),
+            snippet: text.replace('\t', " "),
+        });
+        Error { message: message.into(), place }
+    }
+
+    /// The first line: what is wrong, without the place.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)?;
+        let Some(Place { line, column, snippet }) = &self.place else { return Ok(()) };
+        let dots = ".".repeat(*column);
+        write!(f, " ({line}:{})\n | {snippet}\n | {dots}^", column + 1)
+    }
+}
+
+impl std::error::Error for Error {}

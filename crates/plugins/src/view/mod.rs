@@ -1,0 +1,57 @@
+//! Lets only those queries into a server block that fit its expressions.
+
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use expr::{Program, Value};
+use server::{BlockFilter, Client, Hooks, Metadata, MetadataView, Plugin};
+use wire::Query;
+
+use crate::expression::AboutQuery;
+pub(crate) use setup::setup;
+
+struct View {
+    name: String,
+    /// All of them have to hold; without any, every query fits.
+    conditions: Vec<Program>,
+}
+
+impl Plugin for View {
+    fn name(&self) -> &'static str {
+        "view"
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::NONE
+    }
+
+    fn as_filter(&self) -> Option<&dyn BlockFilter> {
+        Some(self)
+    }
+
+    fn as_metadata(&self) -> Option<&dyn Metadata> {
+        Some(self)
+    }
+}
+
+impl BlockFilter for View {
+    fn view_name(&self) -> &str {
+        &self.name
+    }
+
+    /// An expression that fails, or that yields anything but true, keeps the query out.
+    fn accepts(&self, query: &Query, client: &Client, metadata: &dyn Fn(&str) -> Option<String>) -> bool {
+        if self.conditions.is_empty() {
+            return true;
+        }
+        let about = AboutQuery::new(query, client, metadata);
+        self.conditions.iter().all(|condition| matches!(condition.run(&about), Ok(Value::Bool(true))))
+    }
+}
+
+impl Metadata for View {
+    fn value(&self, label: &str, _: &MetadataView<'_>) -> Option<String> {
+        (label == "view/name").then(|| self.name.clone())
+    }
+}
