@@ -1,18 +1,25 @@
 //! What Go's standard library reads and says, as far as it shows in a Corefile, in logs and in messages that
-//! operators search for: durations, host and port, regular expressions, quoting, the system's errors.
+//! operators search for: durations, host and port, regular expressions, templates, formats, quoting, the system's
+//! errors.
 //!
 //! Each file is one function of Go's with its quirks, tested against lines printed by Go.
 
 mod duration;
+mod format;
 mod host_port;
 mod number;
+mod parse_uint;
 mod quote;
 mod regexp;
 mod system_error;
+pub mod template;
+mod value;
 
 pub use duration::GoDuration;
 pub use host_port::split_host_port;
-pub use number::{atoi, parse_bool, parse_float, parse_uint};
+pub use number::{atoi, parse_bool, parse_float};
+pub use parse_uint::parse_uint;
 pub use quote::{quoted, quoted_ascii};
-pub use regexp::Regexp;
+pub use regexp::{Groups, Regexp};
 pub use system_error::system_error;
+pub use value::{Data, Field, Value, Width};

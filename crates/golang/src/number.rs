@@ -9,14 +9,6 @@ pub fn atoi(text: &str) -> Result<i64, String> {
     text.parse().map_err(|error| wrong("Atoi", text, complaint(&error)))
 }
 
-/// `strconv.ParseUint` in base 10, which takes no sign at all.
-pub fn parse_uint(text: &str) -> Result<u64, String> {
-    if text.starts_with('+') {
-        return Err(wrong("ParseUint", text, "invalid syntax"));
-    }
-    text.parse().map_err(|error| wrong("ParseUint", text, complaint(&error)))
-}
-
 /// `strconv.ParseFloat` of 64 bits, without hexadecimal forms.
 pub fn parse_float(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| wrong("ParseFloat", text, "invalid syntax"))?;
@@ -60,11 +52,6 @@ mod tests {
         assert_eq!(atoi("x").unwrap_err(), r#"strconv.Atoi: parsing "x": invalid syntax"#);
         let far = r#"strconv.Atoi: parsing "99999999999999999999": value out of range"#;
         assert_eq!(atoi("99999999999999999999").unwrap_err(), far);
-        assert_eq!(parse_uint("7"), Ok(7));
-        for text in ["+7", "-7", "", "7.0"] {
-            let complaint = format!("strconv.ParseUint: parsing {text:?}: invalid syntax");
-            assert_eq!(parse_uint(text), Err(complaint));
-        }
         assert_eq!((parse_float("0.5"), parse_float("1e3")), (Ok(0.5), Ok(1000.0)));
         assert!(parse_float("1e999").unwrap_err().ends_with("value out of range"));
         assert_eq!(parse_float("inf"), Ok(f64::INFINITY));

@@ -22,19 +22,46 @@ pub struct Regexp {
     source: String,
     // Over bytes, because only there `\B` may look at ASCII alone.
     regex: Regex,
+    /// The names of the groups, the whole match first; empty for those without.
+    names: Box<[String]>,
+    /// Where the `regex` crate has each group; it leaves out those that can take no part, as in `(a){0}`.
+    places: Box<[Option<usize>]>,
+}
+
+/// Where the groups of a match are in the text, the whole match first.
+#[derive(Debug)]
+pub struct Groups(Box<[Option<(usize, usize)>]>);
+
+impl Groups {
+    /// How many there are, the whole match counted.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// A group of the text it was found in; empty if it took no part.
+    pub fn get<'t>(&self, text: &'t str, group: usize) -> &'t str {
+        let place = self.0.get(group).copied().flatten();
+        place.and_then(|(start, end)| text.get(start..end)).unwrap_or_default()
+    }
 }
 
 impl Regexp {
     /// The error is Go's, as it prints it.
     pub fn compile(source: &str) -> Result<Regexp, String> {
         let failed = |what: String| format!("error parsing regexp: {what}");
-        let translated = translate(source).map_err(failed)?;
+        let (translated, names) = translate(source).map_err(failed)?;
         let regex = RegexBuilder::new(&translated)
             .size_limit(MAX_COMPILED)
             .nest_limit(MAX_NESTING)
             .build()
             .map_err(|error| failed(last_line(&error.to_string())))?;
-        Ok(Regexp { source: source.to_owned(), regex })
+        let place = |group: usize| match group {
+            0 => Some(0),
+            _ => regex.capture_names().position(|name| name == Some(&group_name(group))),
+        };
+        let places = (0..names.len()).map(place).collect();
+        Ok(Regexp { source: source.to_owned(), regex, names, places })
     }
 
     pub fn matches(&self, text: &str) -> bool {
@@ -48,16 +75,31 @@ impl Regexp {
 
     /// How many groups it has, the whole match not counted.
     pub fn groups(&self) -> usize {
-        self.regex.captures_len() - 1
+        self.names.len() - 1
     }
 
     /// The first match and its groups; a group that took no part is empty.
     pub fn find<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
         let found = self.regex.captures(text.as_bytes())?;
-        let group = |group: Option<regex::bytes::Match<'_>>| {
-            group.and_then(|group| text.get(group.range())).unwrap_or_default()
+        let group = |place: &Option<usize>| {
+            place.and_then(|place| text.get(found.get(place)?.range())).unwrap_or_default()
         };
-        Some(found.iter().map(group).collect())
+        Some(self.places.iter().map(group).collect())
+    }
+
+    /// The first match's groups.
+    pub fn find_groups(&self, text: &str) -> Option<Groups> {
+        let found = self.regex.captures(text.as_bytes())?;
+        let group = |place: &Option<usize>| {
+            let group = found.get((*place)?)?;
+            Some((group.start(), group.end()))
+        };
+        Some(Groups(self.places.iter().map(group).collect()))
+    }
+
+    /// The names of the groups, the whole match first; empty for those without.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// As it was written.
@@ -66,19 +108,25 @@ impl Regexp {
     }
 }
 
+/// What a group is called in the translation.
+fn group_name(group: usize) -> String {
+    format!("g{group}")
+}
+
 /// The `regex` crate draws a picture; its last line says what is wrong.
 fn last_line(error: &str) -> String {
     let line = error.lines().last().unwrap_or(error);
     line.trim_start_matches("error: ").to_owned()
 }
 
-fn translate(source: &str) -> Result<String, String> {
+fn translate(source: &str) -> Result<(String, Box<[String]>), String> {
     let mut reader = Reader {
         whole: source,
         at: 0,
         out: String::new(),
         flags: String::new(),
         groups: vec![Group::default()],
+        names: vec![String::new()],
     };
     while let Some(c) = reader.peek() {
         reader.item(c)?;
@@ -86,7 +134,7 @@ fn translate(source: &str) -> Result<String, String> {
     if reader.groups.len() > 1 {
         return Err(format!("missing closing ): `{source}`"));
     }
-    Ok(reader.out)
+    Ok((reader.out, reader.names.into()))
 }
 
 /// A group being read; the outermost is the whole expression.
@@ -94,10 +142,18 @@ fn translate(source: &str) -> Result<String, String> {
 struct Group {
     /// How often the last item can be repeated by the counts inside it; None if there is nothing to repeat.
     last: Option<u32>,
-    /// The most of all items so far, which is the group's own once it is closed.
+    /// The most of all items before it.
     most: u32,
     /// Where the repetition that ends right here began.
     repeated_from: Option<usize>,
+}
+
+impl Group {
+    /// What is written so far cannot be repeated any more.
+    fn settle(&mut self) {
+        self.most = self.most.max(self.last.take().unwrap_or(0));
+        self.repeated_from = None;
+    }
 }
 
 struct Reader<'a> {
@@ -107,6 +163,8 @@ struct Reader<'a> {
     /// Flags read but not written: `a(?i)*` repeats the `a`, so they have to wait for the operator.
     flags: String,
     groups: Vec<Group>,
+    /// Of the groups that are kept, the whole expression first.
+    names: Vec<String>,
 }
 
 impl<'a> Reader<'a> {
@@ -140,9 +198,8 @@ impl<'a> Reader<'a> {
     /// Something that can be repeated is written.
     fn wrote(&mut self, repeats: u32) {
         let group = self.group();
+        group.settle();
         group.last = Some(repeats);
-        group.most = group.most.max(repeats);
-        group.repeated_from = None;
     }
 
     fn item(&mut self, c: char) -> Result<(), String> {
@@ -156,8 +213,7 @@ impl<'a> Reader<'a> {
             '|' => {
                 self.at += 1;
                 self.out.push('|');
-                let group = self.group();
-                (group.last, group.repeated_from) = (None, None);
+                self.group().settle();
                 Ok(())
             }
             '*' | '+' | '?' => {
@@ -199,10 +255,10 @@ impl<'a> Reader<'a> {
 
     /// A repetition operator was read and written; `times` is what it counts.
     fn repeat(&mut self, start: usize, times: u32) -> Result<(), String> {
-        let counted = &self.whole[start..self.at];
         if self.eat("?") {
             self.out.push('?');
         }
+        let counted = &self.whole[start..self.at];
         let Some(inner) = self.group().last else {
             let operator = &self.whole[start..self.at];
             return Err(format!("missing argument to repetition operator: `{operator}`"));
@@ -215,8 +271,9 @@ impl<'a> Reader<'a> {
         if times > 1 && repeats > MAX_REPEAT {
             return Err(format!("invalid repeat count: `{counted}`"));
         }
-        self.wrote(repeats);
-        self.group().repeated_from = Some(start);
+        let group = self.group();
+        group.last = Some(repeats);
+        group.repeated_from = Some(start);
         Ok(())
     }
 
@@ -240,12 +297,12 @@ impl<'a> Reader<'a> {
         self.repeat(start, max.unwrap_or(min))
     }
 
-    /// Groups, and flags that look like them. Names of groups do not matter for matching and are left out.
+    /// Groups, and flags that look like them. Groups get names of ours.
     fn open(&mut self) -> Result<(), String> {
         let start = self.at;
         if !self.eat("(?") {
             self.at += 1;
-            self.begin_group("(");
+            self.begin_capture("");
             return Ok(());
         }
         let named = self.whole[start..].len() > 4 && self.rest().starts_with("P<")
@@ -288,8 +345,14 @@ impl<'a> Reader<'a> {
         if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             return Err(format!("invalid named capture: `{}`", &self.whole[start..self.at]));
         }
-        self.begin_group("(");
+        self.begin_capture(name);
         Ok(())
+    }
+
+    fn begin_capture(&mut self, name: &str) {
+        let open = format!("(?P<{}>", group_name(self.names.len()));
+        self.names.push(name.to_owned());
+        self.begin_group(&open);
     }
 
     fn begin_group(&mut self, text: &str) {
@@ -302,7 +365,7 @@ impl<'a> Reader<'a> {
         if self.groups.len() == 1 {
             return Err(format!("unexpected ): `{}`", self.whole));
         }
-        let closed = self.groups.pop().map_or(1, |group| group.most);
+        let closed = self.groups.pop().map_or(1, |group| group.most.max(group.last.unwrap_or(0)));
         self.at += 1;
         self.out.push(')');
         self.wrote(closed);

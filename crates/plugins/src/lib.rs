@@ -45,6 +45,7 @@ mod rewrite;
 mod root;
 mod shed;
 mod siit;
+mod template;
 mod timeouts;
 mod trace;
 mod view;

@@ -6,7 +6,7 @@ use crate::{
     acl, any, autopath, bind, bufsize, cache, cancel, chaos, debug, dns64, dnstap, erratic, errors,
     federation, forward, geoip, header, health, hosts, k8s_external, kubernetes, loadbalance, local, log,
     r#loop, metadata, minimal, multisocket, nsid, on, pprof, prometheus, proxyproto, ready, reload, rewrite,
-    root, shed, siit, timeouts, trace, view, whoami,
+    root, shed, siit, template, timeouts, trace, view, whoami,
 };
 
 /// All directives, outermost first.
@@ -51,7 +51,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     plugin("dnssec", "signs replies as they leave", TO_COME),
     plugin("tls", "sets the certificates of encrypted listeners", TO_COME),
     plugin("minimal", "leaves out what a reply does not need", here(minimal::setup)),
-    plugin("template", "makes records from templates", TO_COME),
+    plugin("template", "makes records from templates", here(template::setup)),
     plugin("transfer", "hands out whole zones", TO_COME),
     plugin("dynupdate", "takes dynamic updates", TO_COME),
     plugin("hosts", "answers from a hosts file", here(hosts::setup)),

@@ -136,6 +136,28 @@ const KUBEADM: &str = ".:53 {
 }
 ";
 
+/// Templates that say the same to everybody, and some that a query only passes.
+const TEMPLATES: &str = ".:53 {
+    prometheus
+    errors
+    template ANY ANY internal.cloudapp.net {
+        match \"^(?:[^.]+\\.){4,}internal\\.cloudapp\\.net\\.$\"
+        rcode NXDOMAIN
+        fallthrough
+    }
+    template ANY ANY reddog.microsoft.com {
+        rcode NXDOMAIN
+    }
+    template IN A fixed.example {
+        match ^(a|b)[.]
+        answer \"a.fixed.example. 60 IN A 10.0.0.1\" \"b.fixed.example. 60 IN A 10.0.0.2\"
+        authority \"fixed.example. 60 IN NS ns.fixed.example.\"
+        fallthrough
+    }
+    whoami
+}
+";
+
 /// Views as they are mostly written. `metadata` is text that somebody makes, and so is not among them.
 const VIEWS: &str = ".:53 {
     view nobody {
@@ -295,6 +317,19 @@ fn what_needs_no_translation_allocates_nothing() {
 #[test]
 fn unobserved_queries_allocate_nothing() {
     allocate_nothing(OBSERVED, &[("web.shop.example.", Rtype::A), ("nothing.shop.example.", Rtype::A)]);
+}
+
+#[test]
+fn constant_templates_allocate_nothing() {
+    let questions = [
+        ("a.b.c.d.internal.cloudapp.net.", Rtype::A),
+        ("a.internal.cloudapp.net.", Rtype::A),
+        ("x.Reddog.microsoft.com.", Rtype::AAAA),
+        ("a.fixed.example.", Rtype::A),
+        ("c.fixed.example.", Rtype::A),
+        ("other.example.", Rtype::A),
+    ];
+    allocate_nothing(TEMPLATES, &questions);
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod present;
 mod query;
 mod record;
 mod reply;
+mod zone;
 
 pub use code::{Class, Opcode, Rcode, Rtype};
 pub use edns::{Edns, EdnsOption, option};
@@ -24,3 +25,4 @@ pub use name::{Name, NameBuf, NameError};
 pub use query::{Arrival, Flags, Query, Question};
 pub use record::{Owner, Rdata, Record, Section};
 pub use reply::{Encoded, Opt, Reply};
+pub use zone::{Refused, ZoneReader, ZoneRecord};

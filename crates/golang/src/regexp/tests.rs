@@ -22,6 +22,8 @@ fn go_regular_expressions() {
         ("^a(?i)*B$", "aab", "acb"),
         (r"\p{Greek}\pL\p{^Greek}", "αβa", "abc"),
         (r"\x41\x{e9}\101", "AéA", "x"),
+        // What is repeated no times does not count.
+        ("^((?:x{1000}){0}y){2}$", "yy", "y"),
         ("", "", "\u{0}"),
     ] {
         let compiled = Regexp::compile(pattern).unwrap_or_else(|error| panic!("{pattern}: {error}"));
@@ -66,4 +68,18 @@ fn go_complaints() {
         let got = Regexp::compile(pattern).map(|compiled| compiled.source().to_owned());
         assert_eq!(got, Err(format!("error parsing regexp: {error}")), "{pattern}");
     }
+}
+
+/// Groups that can take no part are there all the same.
+#[test]
+fn groups_have_names_and_numbers() {
+    let compiled = Regexp::compile("(?P<a>x)(y){0}(?<b>z)|(w)").unwrap();
+    assert_eq!(compiled.names(), ["", "a", "", "b", ""]);
+    assert_eq!(compiled.groups(), 4);
+    assert_eq!(compiled.find("-xz"), Some(vec!["xz", "x", "", "z", ""]));
+    let groups = compiled.find_groups("-w").unwrap();
+    assert_eq!(
+        (groups.len(), groups.get("-w", 0), groups.get("-w", 3), groups.get("-w", 4)),
+        (5, "w", "", "w")
+    );
 }

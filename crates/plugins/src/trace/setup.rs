@@ -129,7 +129,8 @@ impl Options {
         match c.val() {
             "every" => {
                 let text = one(c)?;
-                self.every = golang::parse_uint(text).map_err(|error| c.bare_err(error))?;
+                self.every =
+                    golang::parse_uint(text.as_bytes(), 10, 64).map_err(|error| c.bare_err(error))?;
             }
             "service" => self.service = one(c)?.to_owned(),
             // It is about spans that a client began; queries over UDP and TCP bring none.

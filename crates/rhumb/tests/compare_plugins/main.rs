@@ -23,6 +23,8 @@ use testkit::peers::Peer;
 use testkit::query::{Generator, Options, Pool};
 use testkit::{DnsServer, Kind, logs};
 
+mod template;
+
 const QUERIES: usize = 2_000;
 
 /// A Corefile for both servers; `{port}` is filled in.
@@ -144,7 +146,21 @@ fn meant(difference: &Difference) -> Option<&'static str> {
     {
         return Some("erratic: a transfer of the root can be answered");
     }
+    if cut_for_escapes(difference) {
+        return Some("template: escapes in TXT records do not count when a reply is cut");
+    }
     difference.lines.iter().all(too_long).then_some("whoami: a name longer than 255 octets is left out")
+}
+
+/// CoreDNS measures TXT records by their escaped text, and cuts replies that would have fit.
+fn cut_for_escapes(difference: &Difference) -> bool {
+    let more = |line: &Line| match line {
+        Line::Left(text) => text.starts_with("flags [") && text.contains("tc"),
+        Line::Right(text) => !text.starts_with("rcode"),
+    };
+    difference.query.description.contains('\\')
+        && difference.query.description.starts_with("udp ")
+        && difference.lines.iter().all(more)
 }
 
 /// CoreDNS's `rewrite ttl` takes them for a time.

@@ -1,0 +1,177 @@
+//! Generated templates and regular expressions say the same in CoreDNS and in Rhumb.
+//!
+//! Many templates share a Corefile, one zone each; what they say comes back as a TXT record. Those that must be
+//! refused are given to both one by one, and the words are compared. RHUMB_SEED repeats a run.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use testkit::client::{self, Transport};
+use testkit::message::Message;
+use testkit::peers::Peer;
+use testkit::random::{Random, seed_from_env};
+use testkit::{DnsServer, Kind};
+
+mod grammar;
+
+const TEMPLATES: usize = 400;
+const PATTERNS: usize = 300;
+/// Each costs two processes.
+const REFUSED: usize = 40;
+
+#[test]
+fn templates_say_the_same() {
+    let Some(_) = Peer::CoreDns.for_test() else { return };
+    let mut random = Random::new(seed_from_env());
+    let cases: Vec<Case> = (0..TEMPLATES).map(|i| grammar::template(&mut random, i)).collect();
+    compare(cases);
+}
+
+#[test]
+fn patterns_match_the_same() {
+    let Some(_) = Peer::CoreDns.for_test() else { return };
+    let mut random = Random::new(seed_from_env());
+    let cases: Vec<Case> = (0..PATTERNS).map(|i| grammar::pattern(&mut random, i)).collect();
+    compare(cases);
+}
+
+/// A block of a Corefile, and names to ask for.
+struct Case {
+    block: String,
+    names: Vec<String>,
+}
+
+fn compare(cases: Vec<Case>) {
+    // What Rhumb refuses is found at once; CoreDNS would say so only for the first of a Corefile.
+    let (taken, refused): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|case| is_taken(&case.block));
+    println!("{} taken, {} refused", taken.len(), refused.len());
+    assert!(taken.len() > 100 && refused.len() > 5, "the grammar says too little");
+    let mut wrong = Vec::new();
+    for case in refused.iter().take(REFUSED) {
+        let (left, right) = (verdict(Kind::CoreDns, &case.block), verdict(Kind::Rhumb, &case.block));
+        // Go measures what its own compiler would make of an expression; ours is another one.
+        let too_large = left.as_ref().is_some_and(|line| line.contains(": expression too large: "));
+        if left != right && !(too_large && right.is_some()) {
+            wrong.push(format!("{}\n  CoreDNS: {left:?}\n  Rhumb:   {right:?}", case.block));
+        }
+    }
+    wrong.extend(ask_all(&taken));
+    for text in wrong.iter().take(20) {
+        println!("{text}");
+    }
+    assert_eq!(wrong.len(), 0, "of {}", taken.len());
+}
+
+/// Both servers with all templates, asked for all names.
+fn ask_all(cases: &[Case]) -> Vec<String> {
+    let start = |kind| {
+        let blocks: String = cases.iter().map(|case| case.block.as_str()).collect();
+        let corefile = format!(".:{{port}} {{\n bind 127.0.0.1\n errors\n{blocks}}}\n");
+        DnsServer::start_anywhere(kind, &corefile).unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (coredns, rhumb) = (start(Kind::CoreDns), start(Kind::Rhumb));
+    let mut wrong = Vec::new();
+    for case in cases {
+        for name in &case.names {
+            let (left, right) = (ask(&coredns, name), ask(&rhumb, name));
+            if left != right {
+                wrong.push(format!("{}{name}\n  CoreDNS: {left}\n  Rhumb:   {right}", case.block));
+            }
+        }
+    }
+    // What failed is told in the log, in the same words.
+    std::thread::sleep(Duration::from_millis(300));
+    let (left, right) = (errors(&coredns), errors(&rhumb));
+    println!("{} errors", left.len());
+    for line in left.iter().filter(|line| !right.contains(line)).take(10) {
+        wrong.push(format!("only CoreDNS: {line}"));
+    }
+    for line in right.iter().filter(|line| !left.contains(line)).take(10) {
+        wrong.push(format!("only Rhumb:   {line}"));
+    }
+    wrong
+}
+
+fn ask(server: &DnsServer, name: &str) -> String {
+    let mut wire = vec![0x12, 0x34, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    for label in name.trim_end_matches('.').split('.').filter(|label| !label.is_empty()) {
+        wire.push(label.len() as u8);
+        wire.extend(label.as_bytes());
+    }
+    wire.extend([0, 0, 16, 0, 1]);
+    let outcome = client::ask(server.addr(), Transport::Tcp, &wire, Duration::from_secs(3));
+    match outcome.as_ref().ok().and_then(|outcome| outcome.reply()) {
+        Some(reply) => shown(&Message::decode(reply)),
+        None => "nothing".into(),
+    }
+}
+
+/// The code and what the answers say.
+fn shown(message: &Message) -> String {
+    let mut text = format!("{} ", message.rcode());
+    for record in &message.answer {
+        text += &format!("{:?}", String::from_utf8_lossy(&record.rdata));
+    }
+    text
+}
+
+fn errors(server: &DnsServer) -> Vec<String> {
+    let mark = "plugin/errors: ";
+    let lines = server.process().lines();
+    lines.iter().filter_map(|line| line.find(mark).map(|at| line[at + mark.len()..].to_owned())).collect()
+}
+
+/// Whether Rhumb takes the block.
+fn is_taken(block: &str) -> bool {
+    let folder = corefile(block);
+    let binary = testkit::rhumb::binary().unwrap_or_else(|error| panic!("{error}"));
+    let mut command = Command::new(binary);
+    command
+        .args(["check", "Corefile"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().expect("started").success()
+}
+
+/// None if the server takes the block, otherwise what it says.
+fn verdict(kind: Kind, block: &str) -> Option<String> {
+    let binary = match kind {
+        Kind::CoreDns => Peer::CoreDns.locate(),
+        Kind::Rhumb => testkit::rhumb::binary(),
+    };
+    let folder = corefile(block);
+    let output = std::fs::File::create(folder.path().join("output")).expect("created");
+    let mut child = Command::new(binary.unwrap_or_else(|error| panic!("{error}")))
+        .args(["-conf", "Corefile"])
+        .current_dir(folder.path())
+        .stdin(Stdio::null())
+        .stdout(output.try_clone().expect("cloned"))
+        .stderr(output)
+        .spawn()
+        .expect("started");
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        let ended = child.try_wait().expect("asked").is_some();
+        let text = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
+        if text.contains("CoreDNS-") || text.contains("Rhumb-") {
+            let _ = child.kill();
+            let _ = child.wait();
+            return None;
+        }
+        if ended {
+            let line = text.lines().find(|line| line.contains("template: "));
+            return Some(line.unwrap_or(&text).trim().to_owned());
+        }
+        assert!(Instant::now() < end, "no verdict on:\n{block}\n{text}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A folder with a Corefile of this block alone.
+fn corefile(block: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = format!(".:0 {{\nbind 127.0.0.1\n{block}}}\n");
+    std::fs::write(folder.path().join("Corefile"), text).expect("written");
+    folder
+}

@@ -1,0 +1,343 @@
+//! The words of zone text: owners, strings, quotes, blanks, ends of lines.
+//!
+//! Which character ends what, and where a word is said to stand, is as in the library CoreDNS reads zones with.
+
+use std::borrow::Cow;
+
+use crate::{Class, Rtype};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    End,
+    Text,
+    Blank,
+    Quote,
+    Newline,
+    Owner,
+    Type(Rtype),
+    Class(Class),
+    Ttl,
+    Origin,
+    Include,
+    Generate,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Token<'a> {
+    pub kind: Kind,
+    pub text: Cow<'a, [u8]>,
+    /// The text says what is wrong.
+    pub bad: bool,
+    pub line: usize,
+    pub column: usize,
+}
+
+impl<'a> Token<'a> {
+    fn end() -> Token<'a> {
+        Token { kind: Kind::End, text: Cow::Borrowed(b""), bad: false, line: 0, column: 0 }
+    }
+
+    pub fn is_end(&self) -> bool {
+        !self.bad && matches!(self.kind, Kind::Newline | Kind::End)
+    }
+}
+
+pub(super) struct Lexer<'a> {
+    input: &'a [u8],
+    at: usize,
+    line: usize,
+    column: usize,
+    /// The last octet ended a line.
+    line_ended: bool,
+    braces: i32,
+    quoted: bool,
+    /// Behind a blank; another one says nothing new.
+    spaced: bool,
+    in_comment: bool,
+    /// A comment was left behind by a line inside braces or by the word before it.
+    commented: bool,
+    /// The type of this record is known: words are data from here on.
+    typed: bool,
+    /// The next word is an owner.
+    owner: bool,
+    failed: bool,
+    /// Words that are to come before the next one is read.
+    ahead: [Option<Token<'a>>; 2],
+}
+
+/// A word in the making. It is a piece of the input unless something inside it is left out.
+#[derive(Default)]
+struct Word<'a> {
+    text: Cow<'a, [u8]>,
+    end: usize,
+}
+
+impl<'a> Word<'a> {
+    fn push(&mut self, input: &'a [u8], at: usize) {
+        match &mut self.text {
+            text if text.is_empty() => *text = Cow::Borrowed(&input[at..=at]),
+            Cow::Borrowed(text) if self.end == at => *text = &input[at - text.len()..=at],
+            text => text.to_mut().push(input[at]),
+        }
+        self.end = at + 1;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+impl<'a> Lexer<'a> {
+    pub fn new(input: &'a [u8]) -> Lexer<'a> {
+        Lexer {
+            input,
+            at: 0,
+            line: 1,
+            column: 0,
+            line_ended: false,
+            braces: 0,
+            quoted: false,
+            spaced: false,
+            in_comment: false,
+            commented: false,
+            typed: false,
+            owner: true,
+            failed: false,
+            ahead: [None, None],
+        }
+    }
+
+    pub fn next(&mut self) -> Token<'a> {
+        if let Some(token) = self.ahead[0].take() {
+            self.ahead.swap(0, 1);
+            return token;
+        }
+        if self.failed {
+            return Token::end();
+        }
+        self.read()
+    }
+
+    /// The text of the next word.
+    pub fn peek(&mut self) -> &[u8] {
+        if self.ahead[0].is_none() {
+            let token = self.next();
+            self.ahead.swap(0, 1);
+            self.ahead[0] = Some(token);
+        }
+        self.ahead[0].as_ref().map_or(b"", |token| &token.text)
+    }
+
+    fn token(&self, kind: Kind, text: Cow<'a, [u8]>) -> Token<'a> {
+        Token { kind, text, bad: false, line: self.line, column: self.column }
+    }
+
+    fn fail(&mut self, what: &'static str) -> Token<'a> {
+        self.failed = true;
+        Token { bad: true, ..self.token(Kind::End, Cow::Borrowed(what.as_bytes())) }
+    }
+
+    /// The word, if there is one, and behind it `then`.
+    fn before(&mut self, word: Option<Token<'a>>, then: Token<'a>) -> Token<'a> {
+        match word {
+            None => then,
+            Some(word) => {
+                self.ahead[0] = Some(then);
+                word
+            }
+        }
+    }
+
+    fn advance(&mut self) -> Option<u8> {
+        let byte = *self.input.get(self.at)?;
+        self.at += 1;
+        if self.line_ended {
+            self.line += 1;
+            self.column = 0;
+        }
+        self.line_ended = byte == b'\n';
+        self.column += usize::from(byte != b'\n');
+        Some(byte)
+    }
+
+    fn read(&mut self) -> Token<'a> {
+        let mut word = Word::default();
+        let mut commented = std::mem::take(&mut self.commented);
+        let mut escaped = false;
+        while let Some(byte) = self.advance() {
+            let at = self.at - 1;
+            let plain = escaped || self.quoted;
+            match byte {
+                b' ' | b'\t' if plain => {
+                    word.push(self.input, at);
+                    escaped = false;
+                }
+                _ if self.in_comment && !matches!(byte, b'\n' | b'\r' | b';') => {
+                    commented = true;
+                    escaped = false;
+                }
+                b' ' | b'\t' => {
+                    let found = match self.classified(std::mem::take(&mut word).text) {
+                        Ok(found) => found,
+                        Err(bad) => return bad,
+                    };
+                    self.owner = false;
+                    if !std::mem::replace(&mut self.spaced, true) {
+                        let blank = self.token(Kind::Blank, Cow::Borrowed(b" "));
+                        return self.before(found, blank);
+                    }
+                    if let Some(found) = found {
+                        return found;
+                    }
+                }
+                b';' if plain => {
+                    word.push(self.input, at);
+                    escaped = false;
+                }
+                b';' => {
+                    self.in_comment = true;
+                    if !word.is_empty() {
+                        self.commented = true;
+                        return self.token(Kind::Text, word.text);
+                    }
+                    commented = true;
+                }
+                b'\r' | b'\n' if self.quoted => {
+                    escaped = false;
+                    word.push(self.input, at);
+                }
+                b'\r' => escaped = false,
+                b'\n' => {
+                    escaped = false;
+                    if self.in_comment {
+                        self.in_comment = false;
+                        self.typed = false;
+                        if self.braces == 0 {
+                            self.owner = true;
+                            return self.token(Kind::Newline, Cow::Borrowed(b"\n"));
+                        }
+                        self.commented = commented;
+                    } else if self.braces == 0 {
+                        let found = (!word.is_empty()).then(|| self.at_line_end(word.text));
+                        self.commented = false;
+                        self.typed = false;
+                        self.owner = true;
+                        let newline = self.token(Kind::Newline, Cow::Borrowed(b"\n"));
+                        return self.before(found, newline);
+                    }
+                }
+                b'\\' => {
+                    word.push(self.input, at);
+                    escaped = !escaped;
+                }
+                b'"' if escaped => {
+                    word.push(self.input, at);
+                    escaped = false;
+                }
+                b'"' => {
+                    self.spaced = false;
+                    let found = (!word.is_empty()).then(|| self.token(Kind::Text, word.text));
+                    self.quoted = !self.quoted;
+                    let quote = self.token(Kind::Quote, Cow::Borrowed(b"\""));
+                    return self.before(found, quote);
+                }
+                b'(' | b')' if plain => {
+                    word.push(self.input, at);
+                    escaped = false;
+                }
+                b'(' => self.braces += 1,
+                b')' => {
+                    self.braces -= 1;
+                    if self.braces < 0 {
+                        return self.fail("extra closing brace");
+                    }
+                }
+                _ => {
+                    escaped = false;
+                    word.push(self.input, at);
+                    self.spaced = false;
+                }
+            }
+        }
+        self.at_end(word, commented)
+    }
+
+    fn at_end(&mut self, word: Word<'a>, commented: bool) -> Token<'a> {
+        let found = (!word.is_empty()).then(|| self.token(Kind::Text, word.text));
+        if commented {
+            let newline = self.token(Kind::Newline, Cow::Borrowed(b"\n"));
+            return self.before(found, newline);
+        }
+        match found {
+            Some(found) => found,
+            None if self.braces != 0 => self.fail("unbalanced brace"),
+            None => Token::end(),
+        }
+    }
+
+    /// What a word before a blank is.
+    fn classified(&mut self, text: Cow<'a, [u8]>) -> Result<Option<Token<'a>>, Token<'a>> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let kind = if self.owner {
+            match text.to_ascii_uppercase().as_slice() {
+                b"$TTL" => Kind::Ttl,
+                b"$ORIGIN" => Kind::Origin,
+                b"$INCLUDE" => Kind::Include,
+                b"$GENERATE" => Kind::Generate,
+                _ => Kind::Owner,
+            }
+        } else if self.typed {
+            Kind::Text
+        } else {
+            self.type_or_class(&text)?
+        };
+        Ok(Some(self.token(kind, text)))
+    }
+
+    fn type_or_class(&mut self, text: &[u8]) -> Result<Kind, Token<'a>> {
+        let mut kind = Kind::Text;
+        if let Some(rtype) = named_type(text) {
+            kind = Kind::Type(rtype);
+            self.typed = true;
+        } else if starts_with(text, b"TYPE") {
+            let Some(number) = number_behind(text, 4) else { return Err(self.fail("unknown RR type")) };
+            kind = Kind::Type(Rtype(number));
+            self.typed = true;
+        }
+        if let Some(class) = named_class(text) {
+            kind = Kind::Class(class);
+        } else if starts_with(text, b"CLASS") {
+            let Some(number) = number_behind(text, 5) else { return Err(self.fail("unknown class")) };
+            kind = Kind::Class(Class(number));
+        }
+        Ok(kind)
+    }
+
+    /// A word that a line ends behind; only types are looked for.
+    fn at_line_end(&mut self, text: Cow<'a, [u8]>) -> Token<'a> {
+        let rtype = if self.typed { None } else { named_type(&text) };
+        self.token(rtype.map_or(Kind::Text, Kind::Type), text)
+    }
+}
+
+fn starts_with(text: &[u8], prefix: &[u8]) -> bool {
+    text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+/// A type by its name, in any case. The two names that are no upper-case words are not found.
+pub(super) fn named_type(text: &[u8]) -> Option<Rtype> {
+    let text = std::str::from_utf8(text).ok()?;
+    Rtype::from_mnemonic(text).filter(|rtype| !matches!(*rtype, Rtype::NONE | Rtype::RESERVED))
+}
+
+fn named_class(text: &[u8]) -> Option<Class> {
+    let text = std::str::from_utf8(text).ok()?;
+    if text.eq_ignore_ascii_case("ANY") { Some(Class::ANY) } else { Class::from_mnemonic(text) }
+}
+
+/// `TYPE123`, `CLASS3`
+pub(super) fn number_behind(text: &[u8], prefix: usize) -> Option<u16> {
+    super::fields::number(text.get(prefix..)?, u64::from(u16::MAX)).map(|number| number as u16)
+}

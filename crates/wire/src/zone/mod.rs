@@ -1,0 +1,343 @@
+//! Records from text, as zone files have them (RFC 1035 §5): one reader for files and for single lines.
+//!
+//! What is taken and what is refused, and with which words, is as in the library CoreDNS reads zones with.
+//! `$INCLUDE` and `$GENERATE` are refused: nothing here opens files.
+
+mod data;
+mod fields;
+mod lex;
+mod svcb;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{self, Write};
+
+use crate::record::{Field, layout};
+use crate::{Class, NameBuf, Rtype};
+use fields::{Fields, absolute, duration, end_of_line};
+use lex::{Kind, Lexer, Token};
+
+/// The time to live of a record that names none.
+const DEFAULT_TTL: u32 = 3600;
+
+/// A record as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZoneRecord {
+    pub owner: NameBuf,
+    pub rtype: Rtype,
+    pub class: Class,
+    pub ttl: u32,
+    /// None if what is written fits its type's grammar but cannot be put into a message.
+    pub data: Option<Vec<u8>>,
+}
+
+/// Why text is no record; printed as CoreDNS's library does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+impl ZoneRecord {
+    /// The first record of a text in which names without a closing dot are complete all the same. None if there
+    /// is nothing in it.
+    pub fn parse(text: &[u8]) -> Result<Option<ZoneRecord>, Refused> {
+        // The last line may have no end.
+        let mut with_newline;
+        let text = match text.last() {
+            Some(last) if *last != b'\n' => {
+                with_newline = text.to_vec();
+                with_newline.push(b'\n');
+                &with_newline
+            }
+            _ => text,
+        };
+        ZoneReader::new(text, NameBuf::root()).next().transpose()
+    }
+}
+
+/// Reads the records of a zone one after the other. Text must end with a line's end.
+pub struct ZoneReader<'a> {
+    lexer: Lexer<'a>,
+    origin: NameBuf,
+    ttl: u32,
+    /// Whether `$TTL` has set the time; otherwise the last record's counts.
+    ttl_is_set: bool,
+    /// The last record's owner, for those that name none.
+    owner: Option<NameBuf>,
+    failed: bool,
+}
+
+/// Where in a record the reader is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Start,
+    AfterOwner,
+    /// Type, class or time; the two say whether class and time were there.
+    Head {
+        class: bool,
+        ttl: bool,
+    },
+    AfterHead {
+        class: bool,
+        ttl: bool,
+    },
+    Data,
+}
+
+/// The part of a record before its data.
+struct Head {
+    rtype: Rtype,
+    class: Class,
+    ttl: u32,
+}
+
+impl Iterator for ZoneReader<'_> {
+    type Item = Result<ZoneRecord, Refused>;
+
+    /// After an error there is nothing more.
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let found = self.record();
+        self.failed = found.is_err();
+        found.map_err(Refused::from).transpose()
+    }
+}
+
+impl<'a> ZoneReader<'a> {
+    pub fn new(text: &'a [u8], origin: NameBuf) -> ZoneReader<'a> {
+        ZoneReader {
+            lexer: Lexer::new(text),
+            origin,
+            ttl: DEFAULT_TTL,
+            ttl_is_set: false,
+            owner: None,
+            failed: false,
+        }
+    }
+
+    fn record(&mut self) -> Result<Option<ZoneRecord>, Problem> {
+        let mut state = State::Start;
+        let mut head = Head { rtype: Rtype::NONE, class: Class::IN, ttl: self.ttl };
+        loop {
+            let token = self.lexer.next();
+            if token.bad {
+                return Err(Problem::said(&token));
+            }
+            if token.kind == Kind::End {
+                return Ok(None);
+            }
+            state = match state {
+                State::Start => {
+                    head = Head { rtype: Rtype::NONE, class: Class::IN, ttl: self.ttl };
+                    self.start(&token, &mut head)?
+                }
+                State::AfterOwner => {
+                    expect_blank(&token, "no blank after owner")?;
+                    State::Head { class: false, ttl: false }
+                }
+                State::AfterHead { class, ttl } => {
+                    expect_blank(
+                        &token,
+                        match (class, ttl) {
+                            (true, true) => "no blank before RR type",
+                            (true, false) => "no blank before class",
+                            _ => "no blank before TTL",
+                        },
+                    )?;
+                    State::Head { class, ttl }
+                }
+                State::Head { class, ttl } => self.head(&token, &mut head, class, ttl)?,
+                State::Data => return self.data(&token, head).map(Some),
+            };
+        }
+    }
+
+    /// The first word of a line.
+    fn start(&mut self, token: &Token<'_>, head: &mut Head) -> Result<State, Problem> {
+        match token.kind {
+            Kind::Newline | Kind::Blank => {}
+            Kind::Owner => {
+                let owner = absolute(&token.text, Some(&self.origin));
+                self.owner = Some(owner.ok_or_else(|| Problem::new("bad owner name", token))?);
+                return Ok(State::AfterOwner);
+            }
+            Kind::Ttl => self.set_ttl()?,
+            Kind::Origin => self.set_origin()?,
+            Kind::Include => return Err(Problem::new("$INCLUDE directive not allowed", token)),
+            Kind::Generate => return Err(Problem::new("$GENERATE directive not allowed", token)),
+            Kind::Type(_) | Kind::Class(_) | Kind::Text => return self.head(token, head, false, false),
+            Kind::Quote | Kind::End => return Err(Problem::new("syntax error at beginning", token)),
+        }
+        Ok(State::Start)
+    }
+
+    fn set_ttl(&mut self) -> Result<(), Problem> {
+        const WRONG: &str = "expecting $TTL value, not this...";
+        expect_blank(&self.lexer.next(), "no blank after $TTL-directive")?;
+        let token = self.lexer.next();
+        if token.kind != Kind::Text {
+            return Err(Problem::new(WRONG, &token));
+        }
+        end_of_line(&mut self.lexer)?;
+        self.ttl = duration(&token.text).ok_or_else(|| Problem::new(WRONG, &token))?;
+        self.ttl_is_set = true;
+        Ok(())
+    }
+
+    fn set_origin(&mut self) -> Result<(), Problem> {
+        expect_blank(&self.lexer.next(), "no blank after $ORIGIN-directive")?;
+        let token = self.lexer.next();
+        if token.kind != Kind::Text {
+            return Err(Problem::new("expecting $ORIGIN value, not this...", &token));
+        }
+        end_of_line(&mut self.lexer)?;
+        let origin = absolute(&token.text, Some(&self.origin));
+        self.origin = origin.ok_or_else(|| Problem::new("bad origin name", &token))?;
+        Ok(())
+    }
+
+    /// Type, class or time, of which the last two come in any order.
+    fn head(&mut self, token: &Token<'_>, head: &mut Head, class: bool, ttl: bool) -> Result<State, Problem> {
+        match token.kind {
+            Kind::Type(rtype) => {
+                head.rtype = rtype;
+                Ok(State::Data)
+            }
+            Kind::Class(found) if !class => {
+                head.class = found;
+                Ok(State::AfterHead { class: true, ttl })
+            }
+            Kind::Text if !ttl => {
+                head.ttl = duration(&token.text).ok_or_else(|| Problem::new("not a TTL", token))?;
+                if !self.ttl_is_set {
+                    self.ttl = head.ttl;
+                }
+                Ok(State::AfterHead { class, ttl: true })
+            }
+            _ => Err(Problem::new(
+                match (class, ttl) {
+                    (false, false) => "expecting RR type, TTL or class, not this...",
+                    (true, false) => "expecting RR type or TTL, not this...",
+                    (false, true) => "expecting RR type or class, not this...",
+                    (true, true) => "unknown RR type",
+                },
+                token,
+            )),
+        }
+    }
+
+    /// The data behind the type; `token` is the word that ended it.
+    fn data(&mut self, token: &Token<'_>, head: Head) -> Result<ZoneRecord, Problem> {
+        let generic = self.lexer.peek() == b"\\#";
+        let owner = self.owner.clone().unwrap_or(NameBuf::root());
+        let record = |data| ZoneRecord { owner, rtype: head.rtype, class: head.class, ttl: head.ttl, data };
+        // Updates have records without data; so may templates.
+        if self.lexer.peek().is_empty() {
+            end_of_line(&mut self.lexer)?;
+            return Ok(record(Some(empty_data(head.rtype))));
+        }
+        if token.kind == Kind::Newline {
+            return Err(Problem::new("unexpected newline", token));
+        }
+        let mut fields = Fields {
+            lexer: &mut self.lexer,
+            origin: Some(&self.origin),
+            out: Vec::with_capacity(64),
+            unwritable: false,
+        };
+        let read = if generic || !data::has_grammar(head.rtype) {
+            fields.generic(head.rtype, generic, token)
+        } else {
+            fields.typed(head.rtype)
+        };
+        // The end of the text has no place; then it is the beginning of the data that is wrong.
+        read.map_err(|problem| if problem.line == 0 { Problem::new(problem.what, token) } else { problem })?;
+        let (data, unwritable) = (fields.out, fields.unwritable);
+        Ok(record(Some(data).filter(|data| !unwritable && data.len() <= usize::from(u16::MAX))))
+    }
+}
+
+/// The data of a record without any: numbers are 0, strings empty, names nothing at all.
+fn empty_data(rtype: Rtype) -> Vec<u8> {
+    let mut data = Vec::new();
+    match rtype {
+        Rtype::A | Rtype::AAAA => {}
+        _ => {
+            for field in layout(rtype) {
+                match field {
+                    Field::Octets(count) => data.resize(data.len() + count, 0),
+                    Field::Text => data.push(0),
+                    Field::Texts | Field::Name | Field::PlainName | Field::Rest => {}
+                }
+            }
+        }
+    }
+    data
+}
+
+fn expect_blank(token: &Token<'_>, what: &'static str) -> Result<(), Problem> {
+    if token.kind == Kind::Blank { Ok(()) } else { Err(Problem::new(what, token)) }
+}
+
+/// What is wrong, and with which word.
+#[derive(Debug)]
+pub(crate) struct Problem {
+    what: String,
+    token: Vec<u8>,
+    line: usize,
+    column: usize,
+}
+
+impl Problem {
+    fn new(what: impl Into<String>, token: &Token<'_>) -> Problem {
+        Problem { what: what.into(), token: token.text.to_vec(), line: token.line, column: token.column }
+    }
+
+    /// The word says itself what is wrong.
+    fn said(token: &Token<'_>) -> Problem {
+        Problem::new(String::from_utf8_lossy(&token.text), token)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, token) = (&self.what, quoted(&self.token));
+        write!(f, "dns: {what}: {token} at line: {}:{}", self.line, self.column)
+    }
+}
+
+/// In quotes, all that is not plain ASCII as Go escapes it.
+fn quoted(text: &[u8]) -> String {
+    let mut out = String::from("\"");
+    for chunk in text.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let _ = match c {
+                '"' | '\\' => write!(out, "\\{c}"),
+                '\u{7}' => write!(out, "\\a"),
+                '\u{8}' => write!(out, "\\b"),
+                '\u{c}' => write!(out, "\\f"),
+                '\n' => write!(out, "\\n"),
+                '\r' => write!(out, "\\r"),
+                '\t' => write!(out, "\\t"),
+                '\u{b}' => write!(out, "\\v"),
+                ' '..='~' => write!(out, "{c}"),
+                c if c.is_ascii() => write!(out, "\\x{:02x}", u32::from(c)),
+                c if u32::from(c) < 0x10000 => write!(out, "\\u{:04x}", u32::from(c)),
+                c => write!(out, "\\U{:08x}", u32::from(c)),
+            };
+        }
+        for byte in chunk.invalid() {
+            let _ = write!(out, "\\x{byte:02x}");
+        }
+    }
+    out.push('"');
+    out
+}

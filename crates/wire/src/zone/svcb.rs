@@ -1,0 +1,280 @@
+//! SVCB and HTTPS (RFC 9460): a priority, a target and parameters.
+
+use std::net::IpAddr;
+
+use super::Problem;
+use super::fields::{Fields, base64, number};
+use super::lex::{Kind, Token};
+
+const MANDATORY: u16 = 0;
+const ALPN: u16 = 1;
+const NO_DEFAULT_ALPN: u16 = 2;
+const PORT: u16 = 3;
+const IPV4_HINT: u16 = 4;
+const ECH: u16 = 5;
+const IPV6_HINT: u16 = 6;
+const DOH_PATH: u16 = 7;
+const OHTTP: u16 = 8;
+/// Never a key.
+const RESERVED: u16 = 65535;
+
+const NAMES: &[(&[u8], u16)] = &[
+    (b"mandatory", MANDATORY),
+    (b"alpn", ALPN),
+    (b"no-default-alpn", NO_DEFAULT_ALPN),
+    (b"port", PORT),
+    (b"ipv4hint", IPV4_HINT),
+    (b"ech", ECH),
+    (b"ipv6hint", IPV6_HINT),
+    (b"dohpath", DOH_PATH),
+    (b"ohttp", OHTTP),
+];
+
+impl<'a> Fields<'_, 'a> {
+    pub(super) fn service_binding(&mut self) -> Result<(), Problem> {
+        let token = self.next();
+        let priority = number(&token.text, u64::from(u16::MAX)).filter(|_| !token.bad);
+        let priority = priority.ok_or_else(|| Problem::new("bad SVCB priority", &token))? as u16;
+        self.out.extend_from_slice(&priority.to_be_bytes());
+        self.blank();
+        let token = self.next();
+        let target = self.absolute(&token.text).filter(|_| !token.bad);
+        let target = target.ok_or_else(|| Problem::new("bad SVCB Target", &token))?;
+        self.out.extend_from_slice(target.wire());
+        let mut parameters = self.parameters()?;
+        parameters.sort_by_key(|(key, _)| *key);
+        // A key that comes twice cannot be written.
+        self.unwritable |= parameters.windows(2).any(|pair| pair[0].0 == pair[1].0);
+        for (key, value) in parameters {
+            self.out.extend_from_slice(&key.to_be_bytes());
+            self.out.extend_from_slice(&(value.len() as u16).to_be_bytes());
+            self.out.extend_from_slice(&value);
+        }
+        Ok(())
+    }
+
+    fn parameters(&mut self) -> Result<Vec<(u16, Vec<u8>)>, Problem> {
+        let mut parameters = Vec::new();
+        let mut may_follow = true;
+        loop {
+            let mut token = self.next();
+            match token.kind {
+                _ if token.bad => return Err(Problem::new("bad SVCB values", &token)),
+                Kind::Newline | Kind::End => return Ok(parameters),
+                Kind::Text if !may_follow => return Err(Problem::new("bad SVCB value quotation", &token)),
+                Kind::Text => {
+                    let text = token.text.to_vec();
+                    let (key, mut value) = match text.iter().position(|byte| *byte == b'=') {
+                        None => (&text[..], None),
+                        Some(0) => return Err(Problem::new("bad SVCB key", &token)),
+                        Some(at) => (&text[..at], Some(text[at + 1..].to_vec())),
+                    };
+                    if value.as_ref().is_some_and(Vec::is_empty) {
+                        // Whatever it is, it is passed over.
+                        token = self.next();
+                        if token.kind == Kind::Quote {
+                            may_follow = false;
+                            value = Some(self.quoted_value(&mut token)?);
+                        }
+                    }
+                    let key = key_number(key);
+                    if key == RESERVED {
+                        return Err(Problem::new("bad SVCB key", &token));
+                    }
+                    // What is wrong with a value is not passed on by CoreDNS's library.
+                    let value =
+                        parameter(key, &value.unwrap_or_default()).map_err(|_| Problem::new("", &token))?;
+                    match value {
+                        Some(value) => parameters.push((key, value)),
+                        None => self.unwritable = true,
+                    }
+                }
+                Kind::Quote => return Err(Problem::new("SVCB key can't contain double quotes", &token)),
+                Kind::Blank => may_follow = true,
+                _ => return Err(Problem::new("bad SVCB values", &token)),
+            }
+        }
+    }
+
+    /// A value behind its first quote; `token` becomes the last word of it.
+    fn quoted_value(&mut self, token: &mut Token<'a>) -> Result<Vec<u8>, Problem> {
+        *token = self.next();
+        match token.kind {
+            Kind::Quote => Ok(Vec::new()),
+            Kind::Text => {
+                let value = token.text.to_vec();
+                *token = self.next();
+                if token.kind == Kind::Quote {
+                    Ok(value)
+                } else {
+                    Err(Problem::new("SVCB unterminated value", token))
+                }
+            }
+            _ => Err(Problem::new("bad SVCB value", token)),
+        }
+    }
+}
+
+fn key_number(name: &[u8]) -> u16 {
+    if let Some(digits) = name.strip_prefix(b"key") {
+        let found = number(digits, u64::from(u16::MAX) - 1).map(|key| key as u16);
+        // Known keys have names.
+        return found.filter(|key| digits[0] != b'0' && *key > OHTTP).unwrap_or(RESERVED);
+    }
+    NAMES.iter().find(|(known, _)| *known == name).map_or(RESERVED, |(_, key)| *key)
+}
+
+/// A parameter's value on the wire; None if it cannot be written.
+fn parameter(key: u16, text: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let value = match key {
+        MANDATORY => {
+            let keys = text.split(|byte| *byte == b',').filter(|_| !text.is_empty());
+            let mut keys: Vec<u16> = keys.map(key_number).collect();
+            if text.ends_with(b",") {
+                keys.pop();
+            }
+            keys.sort_unstable();
+            keys.iter().flat_map(|key| key.to_be_bytes()).collect()
+        }
+        ALPN => return alpn(text),
+        NO_DEFAULT_ALPN if !text.is_empty() => {
+            return Err("bad svcbnodefaultalpn: no-default-alpn must have no value".into());
+        }
+        OHTTP if !text.is_empty() => return Err("bad svcbotthp: svcbotthp must have no value".into()),
+        NO_DEFAULT_ALPN | OHTTP => Vec::new(),
+        PORT => match number(text, u64::from(u16::MAX)) {
+            Some(port) => (port as u16).to_be_bytes().to_vec(),
+            None => return Err("bad svcbport: port out of range".into()),
+        },
+        IPV4_HINT => ipv4_hints(text)?,
+        IPV6_HINT => ipv6_hints(text)?,
+        ECH => base64(text).ok_or("bad svcbech: bad base64 ech")?,
+        DOH_PATH => opaque(text).map_err(|what| format!("bad svcbdohpath: {what}"))?,
+        _ => opaque(text).map_err(|what| format!("bad svcblocal: svcb private/experimental key {what}"))?,
+    };
+    Ok(Some(value))
+}
+
+/// Protocols behind their lengths; a comma or backslash inside one is escaped twice.
+fn alpn(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    if text.is_empty() {
+        return Ok(Some(Vec::new()));
+    }
+    let mut protocols: Vec<Vec<u8>> = vec![Vec::new()];
+    let mut rest = text;
+    while !rest.is_empty() {
+        let mut byte = next_byte(&mut rest).ok_or("bad svcbalpn: unterminated escape")?;
+        let last = protocols.len() - 1;
+        if byte == b',' {
+            if protocols[last].is_empty() {
+                return Err("bad svcbalpn: empty protocol identifier".into());
+            }
+            protocols.push(Vec::new());
+            continue;
+        }
+        if byte == b'\\' {
+            byte = next_byte(&mut rest)
+                .ok_or("bad svcbalpn: unterminated escape decoding comma-separated list")?;
+            if byte != b'\\' && byte != b',' {
+                return Err("bad svcbalpn: bad escaped character decoding comma-separated list".into());
+            }
+        }
+        protocols[last].push(byte);
+    }
+    if protocols.last().is_none_or(Vec::is_empty) {
+        return Err("bad svcbalpn: last protocol identifier empty".into());
+    }
+    let mut out = Vec::new();
+    for protocol in protocols {
+        let Ok(len) = u8::try_from(protocol.len()) else { return Ok(None) };
+        out.push(len);
+        out.extend_from_slice(&protocol);
+    }
+    Ok(Some(out))
+}
+
+/// One octet of a value: plain, `\DDD` or an escaped one.
+fn next_byte(rest: &mut &[u8]) -> Option<u8> {
+    let (byte, after) = match *rest {
+        [b'\\', a, b, c, after @ ..] if [a, b, c].iter().all(|digit| digit.is_ascii_digit()) => {
+            let digit = |byte: &u8| u32::from(byte - b'0');
+            ((digit(a) * 100 + digit(b) * 10 + digit(c)) as u8, after)
+        }
+        [b'\\', byte, after @ ..] => (*byte, after),
+        [b'\\'] | [] => return None,
+        [byte, after @ ..] => (*byte, after),
+    };
+    *rest = after;
+    Some(byte)
+}
+
+fn hints(text: &[u8]) -> impl Iterator<Item = Option<IpAddr>> {
+    // A comma at the end is nothing.
+    let text = text.strip_suffix(b",").unwrap_or(text);
+    text.split(|byte| *byte == b',').map(|part| std::str::from_utf8(part).ok()?.parse().ok())
+}
+
+fn ipv4_hints(text: &[u8]) -> Result<Vec<u8>, &'static str> {
+    if text.is_empty() {
+        return Err("bad svcbipv4hint: empty hint");
+    }
+    if text.contains(&b':') {
+        return Err("bad svcbipv4hint: expected ipv4, got ipv6");
+    }
+    let mut out = Vec::new();
+    for hint in hints(text) {
+        match hint {
+            Some(IpAddr::V4(address)) => out.extend_from_slice(&address.octets()),
+            _ => return Err("bad svcbipv4hint: bad ip"),
+        }
+    }
+    Ok(out)
+}
+
+fn ipv6_hints(text: &[u8]) -> Result<Vec<u8>, &'static str> {
+    if text.is_empty() {
+        return Err("bad svcbipv6hint: empty hint");
+    }
+    let mut out = Vec::new();
+    for hint in hints(text) {
+        match hint {
+            Some(IpAddr::V6(address)) if address.to_ipv4_mapped().is_none() => {
+                out.extend_from_slice(&address.octets());
+            }
+            Some(_) => {
+                return Err("bad svcbipv6hint: expected ipv6, got ipv4-mapped-ipv6");
+            }
+            None => return Err("bad svcbipv6hint: bad ip"),
+        }
+    }
+    Ok(out)
+}
+
+/// Octets, some of them escaped.
+fn opaque(text: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match *rest {
+            [] => return Err("escape unterminated"),
+            [a @ b'0'..=b'9', ..] => {
+                let [b @ b'0'..=b'9', c @ b'0'..=b'9', ..] = rest[1..] else {
+                    return Err("bad escaped octet");
+                };
+                let value = u32::from(a - b'0') * 100 + u32::from(b - b'0') * 10 + u32::from(c - b'0');
+                out.push(u8::try_from(value).map_err(|_| "bad escaped octet")?);
+                rest = &rest[3..];
+            }
+            [byte, ..] => {
+                out.push(byte);
+                rest = &rest[1..];
+            }
+        }
+    }
+    Ok(out)
+}
