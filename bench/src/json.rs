@@ -22,6 +22,7 @@ fn outcome(outcome: &Outcome) -> Value {
         "about": outcome.about,
         "fixed_queries_per_second": outcome.rate,
         "upstream_alone_queries_per_second": outcome.ceiling,
+        "queries_per_look_up": outcome.queries_per_look_up,
         "rows": outcome.rows.iter().map(row).collect::<Vec<_>>(),
         "ratios": outcome.ratios().iter().map(ratio).collect::<Vec<_>>(),
     })

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use testkit::error::{Error, Result};
+use testkit::error::{Context, Error, Result};
 
 use crate::contender::Kind;
 
@@ -48,6 +48,17 @@ pub fn needs_two_processors() -> Result<()> {
         Ok(n) if n.get() > CLIENT_CPU => Ok(()),
         _ => Err(Error::new("two processors are needed, one for the server and one for dnsperf")),
     }
+}
+
+/// Puts a process that was started elsewhere where it does not disturb the server.
+pub fn move_to_client_cpu(pid: u32) -> Result<()> {
+    let mut command = Command::new("taskset");
+    command.args(["-a", "-c", "-p", &CLIENT_CPU.to_string(), &pid.to_string()]);
+    let output = command.output().context("taskset")?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(Error::new(format!("taskset: {}", String::from_utf8_lossy(&output.stderr))))
 }
 
 /// Of what a command prints.

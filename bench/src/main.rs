@@ -32,7 +32,7 @@ use machine::CLIENT_CPU;
 use results::Results;
 use rounds::Plan;
 use upstream::Upstream;
-use workload::{SUITES, Suite};
+use workload::{Prepared, SUITES, Suite};
 
 /// Measures CPU time per query of the servers named by RHUMB_BIN, RHUMB_PEER_COREDNS, RHUMB_UNBOUND and RHUMB_ECHO.
 #[derive(Parser)]
@@ -80,7 +80,13 @@ fn run(arguments: &Arguments) -> Result<()> {
 /// Measures and keeps one suite. What could be measured is shown in any case, but results without one of the servers
 /// are no results; they are given back with the reason.
 fn measure(suite: &Suite, upstream: &Upstream, arguments: &Arguments, begun: Instant) -> Result<Vec<String>> {
-    let workloads = (suite.workloads)();
+    let Prepared { workloads, cluster: _watched } = match (suite.prepare)() {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            println!("{} is not measured: {error}", suite.name);
+            return Ok(vec![format!("{}: {error}", suite.name)]);
+        }
+    };
     let plan = Plan { rounds: arguments.rounds, seconds: arguments.seconds };
     let mut missing = Vec::new();
     let mut results = Results::new(&workloads, plan);

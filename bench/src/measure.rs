@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use testkit::dnsperf::{self, Summary};
@@ -10,7 +11,7 @@ use testkit::error::{Context, Error, Result};
 use crate::contender::Contender;
 use crate::machine::CLIENT_CPU;
 use crate::upstream::Upstream;
-use crate::workload::{Turn, Workload};
+use crate::workload::{NONE_DENIED, Turn, Workload};
 
 /// Client sockets: enough that several workers would all get some, since SO_REUSEPORT spreads by address.
 const CLIENTS: u32 = 16;
@@ -107,7 +108,8 @@ impl Meter<'_> {
         warm_up(contender.addr(), turn).context(name)?;
         let process = contender.process();
         let (before, asked) = (process.cpu_times()?, self.upstream.asked());
-        let summary = ask(contender.addr(), turn, load, self.duration).context(name)?;
+        let denied = &self.workload.denied;
+        let summary = ask(contender.addr(), turn, load, self.duration, denied).context(name)?;
         let (after, asked) = (process.cpu_times()?, self.upstream.asked() - asked);
         let per_query = |spent: Duration| spent.as_secs_f64() * 1e6 / summary.completed as f64;
         let forwarded = asked as f64 / summary.completed as f64;
@@ -137,16 +139,22 @@ fn warm_up(server: SocketAddr, turn: &Turn) -> Result<()> {
     }
     let mut perf = dnsperf(server, &turn.warm_up, WARM_UP);
     perf.args.extend(["-n".into(), "1".into()]);
-    checked(perf.run()?).map(|_| ())
+    checked(perf.run()?, &NONE_DENIED).map(|_| ())
 }
 
-/// Asks the questions over and over until the time is up.
-pub fn ask(server: SocketAddr, turn: &Turn, load: Load, duration: Duration) -> Result<Summary> {
+/// Asks the questions over and over until the time is up. This share of them must be denied.
+pub fn ask(
+    server: SocketAddr,
+    turn: &Turn,
+    load: Load,
+    duration: Duration,
+    denied: &RangeInclusive<f64>,
+) -> Result<Summary> {
     let mut perf = dnsperf(server, &turn.questions, duration);
     if let Load::Fixed(rate) = load {
         perf.rate = Some(rate);
     }
-    checked(perf.run()?)
+    checked(perf.run()?, denied)
 }
 
 fn dnsperf(server: SocketAddr, questions: &str, duration: Duration) -> dnsperf::Load {
@@ -159,13 +167,40 @@ fn dnsperf(server: SocketAddr, questions: &str, duration: Duration) -> dnsperf::
     perf
 }
 
-fn checked(summary: Summary) -> Result<Summary> {
+fn checked(summary: Summary, denied: &RangeInclusive<f64>) -> Result<Summary> {
     if summary.completed == 0 || summary.lost as f64 > summary.sent as f64 * TOLERATED_LOSS {
         return Err(Error::new(format!("lost {} of {} queries", summary.lost, summary.sent)));
     }
-    // Each question has an answer; anything else means that the servers do not do the same work.
-    if summary.rcodes.keys().any(|rcode| rcode != "NOERROR") {
+    // Anything but the answers that belong to the questions means that the servers do not do the same work.
+    let count = |rcode: &str| summary.rcodes.get(rcode).copied().unwrap_or_default() as f64;
+    let (answers, denials) = (count("NOERROR"), count("NXDOMAIN"));
+    let answered = summary.completed as f64;
+    if answers + denials < answered || !denied.contains(&(denials / answered)) {
         return Err(Error::new(format!("answered {:?}", summary.rcodes)));
     }
     Ok(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_answers_that_belong_to_the_questions_count() {
+        let summary = |noerror: u64, nxdomain: u64, servfail: u64| Summary {
+            sent: 100,
+            completed: 100,
+            rcodes: [("NOERROR", noerror), ("NXDOMAIN", nxdomain), ("SERVFAIL", servfail)]
+                .map(|(rcode, count)| (rcode.to_owned(), count))
+                .into(),
+            ..Summary::default()
+        };
+        let (none, most) = (0.0..=0.0, 0.7..=0.8);
+        assert!(checked(summary(100, 0, 0), &none).is_ok());
+        assert!(checked(summary(25, 75, 0), &most).is_ok());
+        assert!(checked(summary(99, 1, 0), &none).is_err());
+        assert!(checked(summary(100, 0, 0), &most).is_err());
+        assert!(checked(summary(24, 75, 1), &most).is_err());
+        assert!(checked(Summary { lost: 2, ..summary(100, 0, 0) }, &none).is_err());
+    }
 }

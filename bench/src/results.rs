@@ -25,6 +25,7 @@ pub struct Outcome {
     pub rate: u32,
     /// Queries per second of the upstream alone, where every query is forwarded.
     pub ceiling: Option<f64>,
+    pub queries_per_look_up: u32,
     pub rows: Vec<Row>,
 }
 
@@ -88,7 +89,8 @@ impl Outcome {
         }
         let rows =
             groups.into_iter().map(|(load, server, samples)| Row::new(load, server, samples)).collect();
-        Self { workload: workload.name, about: workload.about, rate, ceiling, rows }
+        let Workload { name, about, queries_per_look_up, .. } = *workload;
+        Self { workload: name, about, rate, ceiling, queries_per_look_up, rows }
     }
 
     pub fn ratios(&self) -> Vec<Ratio> {

@@ -13,7 +13,7 @@ use crate::contender::{Contender, Kind};
 use crate::measure::{self, Load, Meter, Sample};
 use crate::results::Outcome;
 use crate::upstream::Upstream;
-use crate::workload::{Turn, Workload};
+use crate::workload::{NONE_DENIED, Turn, Workload};
 
 /// How much is measured.
 #[derive(Clone, Copy)]
@@ -102,8 +102,9 @@ fn start(kinds: &[Kind], meter: &Meter, turn: &Turn) -> (Vec<Contender>, Vec<Str
 fn ceiling(meter: &Meter, turn: &Turn) -> Result<Option<f64>> {
     match &meter.workload.forwarded {
         Some(share) if !share.contains(&0.0) => {
-            let summary = measure::ask(meter.upstream.addr(), turn, Load::Saturation, meter.duration)
-                .context("the upstream")?;
+            let summary =
+                measure::ask(meter.upstream.addr(), turn, Load::Saturation, meter.duration, &NONE_DENIED)
+                    .context("the upstream")?;
             Ok(Some(summary.queries_per_second))
         }
         _ => Ok(None),

@@ -20,6 +20,10 @@ impl Spread {
             if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
         Self { median, min, max }
     }
+
+    pub fn times(self, factor: f64) -> Self {
+        Self { median: self.median * factor, min: self.min * factor, max: self.max * factor }
+    }
 }
 
 #[cfg(test)]

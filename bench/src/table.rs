@@ -16,9 +16,21 @@ const HEAD: [&str; 9] = [
     "RSS MiB",
     "lost",
 ];
+
+/// Added where a look-up is more than one query.
+const LOOK_UP_HEAD: [&str; 3] = ["user us/look-up", "total us/look-up", "look-ups/s"];
+
 const RATIO_HEAD: [&str; 6] = ["load", "rhumb to", "user", "system", "total", "queries/s"];
 
 type Cells = Vec<Vec<String>>;
+
+fn head(outcome: &Outcome) -> Vec<&'static str> {
+    let mut head = HEAD.to_vec();
+    if outcome.queries_per_look_up > 1 {
+        head.extend(LOOK_UP_HEAD);
+    }
+    head
+}
 
 fn rows(outcome: &Outcome) -> Cells {
     let micros = |s: Spread| format!("{:.2} ({:.2}-{:.2})", s.median, s.min, s.max);
@@ -27,7 +39,7 @@ fn rows(outcome: &Outcome) -> Cells {
         .rows
         .iter()
         .map(|row| {
-            vec![
+            let mut cells = vec![
                 row.load.to_string(),
                 row.server.name().to_owned(),
                 micros(row.user),
@@ -37,7 +49,15 @@ fn rows(outcome: &Outcome) -> Cells {
                 whole(row.latency),
                 format!("{:.1}", row.rss.max / 1_048_576.0),
                 row.lost.to_string(),
-            ]
+            ];
+            let queries = outcome.queries_per_look_up;
+            if queries > 1 {
+                let queries = f64::from(queries);
+                cells.push(micros(row.user.times(queries)));
+                cells.push(micros(row.total.times(queries)));
+                cells.push(whole(row.queries_per_second.times(1.0 / queries)));
+            }
+            cells
         })
         .collect()
 }
@@ -69,7 +89,7 @@ fn remark(outcome: &Outcome) -> Option<String> {
 /// For the terminal.
 pub fn text(outcome: &Outcome) -> String {
     let mut text = format!("\n{}: {}; median (min-max)\n\n", outcome.workload, outcome.about);
-    aligned(&HEAD, &rows(outcome), &mut text);
+    aligned(&head(outcome), &rows(outcome), &mut text);
     if let Some(remark) = remark(outcome) {
         let _ = writeln!(text, "\n  {remark}");
     }
@@ -108,7 +128,7 @@ pub fn markdown(results: &Results) -> String {
     );
     for outcome in &results.outcomes {
         let _ = writeln!(text, "\n## {}\n\n{}.\n", outcome.workload, outcome.about);
-        piped(&HEAD, &rows(outcome), &mut text);
+        piped(&head(outcome), &rows(outcome), &mut text);
         if let Some(remark) = remark(outcome) {
             let _ = writeln!(text, "\n{remark}");
         }

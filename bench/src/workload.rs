@@ -4,8 +4,12 @@ mod cache;
 mod hosts;
 mod misses;
 mod resolver;
+mod search;
 
 use std::ops::RangeInclusive;
+
+use testkit::cluster::Cluster;
+use testkit::error::Result;
 
 use crate::contender::Kind;
 
@@ -13,14 +17,25 @@ use crate::contender::Kind;
 pub struct Suite {
     /// What the file's name begins with.
     pub name: &'static str,
-    pub workloads: fn() -> Vec<Workload>,
+    pub prepare: fn() -> Result<Prepared>,
 }
 
-pub const SUITES: [Suite; 3] = [
-    Suite { name: "hosts", workloads: || vec![hosts::alone(), hosts::kubeadm_like()] },
-    Suite { name: "cache", workloads: || vec![cache::workload()] },
-    Suite { name: "misses", workloads: || vec![misses::workload()] },
+pub const SUITES: [Suite; 4] = [
+    Suite { name: "hosts", prepare: || Ok(alone(vec![hosts::alone(), hosts::kubeadm_like()])) },
+    Suite { name: "cache", prepare: || Ok(alone(vec![cache::workload()])) },
+    Suite { name: "misses", prepare: || Ok(alone(vec![misses::workload()])) },
+    Suite { name: "search", prepare: search::prepare },
 ];
+
+pub struct Prepared {
+    pub workloads: Vec<Workload>,
+    /// What the servers watch, if they do; it must outlive them.
+    pub cluster: Option<Cluster>,
+}
+
+fn alone(workloads: Vec<Workload>) -> Prepared {
+    Prepared { workloads, cluster: None }
+}
 
 pub struct Workload {
     pub name: &'static str,
@@ -36,9 +51,16 @@ pub struct Workload {
     pub files: Vec<(&'static str, String)>,
     /// Where there is an upstream: the share of queries that must reach it, the proof of what is measured.
     pub forwarded: Option<RangeInclusive<f64>>,
+    /// The share of answers that must be NXDOMAIN; all others must be NOERROR.
+    pub denied: RangeInclusive<f64>,
+    /// How many queries a client sends to find out what it wants to know.
+    pub queries_per_look_up: u32,
     /// The questions of the turn with this number, in which no more queries than these are sent.
     pub turn: fn(number: u32, at_most: u64) -> Turn,
 }
+
+/// No answer is NXDOMAIN.
+pub const NONE_DENIED: RangeInclusive<f64> = 0.0..=0.0;
 
 /// What all servers are asked one after another. Lines are `name type`.
 pub struct Turn {

@@ -1,7 +1,7 @@
 //! Cache hits: names that were asked for a moment ago.
 
 use super::resolver::{self, question};
-use super::{Turn, Workload};
+use super::{NONE_DENIED, Turn, Workload};
 use crate::contender::Kind;
 
 const NAMES: u64 = 1_000;
@@ -16,6 +16,8 @@ pub fn workload() -> Workload {
         unbound: resolver::UNBOUND,
         files: Vec::new(),
         forwarded: Some(0.0..=0.001),
+        denied: NONE_DENIED,
+        queries_per_look_up: 1,
         turn,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Turn, Workload};
+use super::{NONE_DENIED, Turn, Workload};
 use crate::contender::Kind;
 
 /// Names in the hosts file, each with one A and one AAAA record.
@@ -22,6 +22,8 @@ pub fn alone() -> Workload {
         unbound: "",
         files: vec![("hosts", hosts())],
         forwarded: None,
+        denied: NONE_DENIED,
+        queries_per_look_up: 1,
         turn,
     }
 }

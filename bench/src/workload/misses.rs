@@ -1,7 +1,7 @@
 //! Forwarded misses: no name is asked for twice.
 
 use super::resolver::{self, question};
-use super::{Turn, Workload};
+use super::{NONE_DENIED, Turn, Workload};
 use crate::contender::Kind;
 
 /// More than any of the caches holds as it comes: putting old answers out is part of the price.
@@ -17,6 +17,8 @@ pub fn workload() -> Workload {
         unbound: resolver::UNBOUND,
         files: Vec::new(),
         forwarded: Some(0.99..=1.05),
+        denied: NONE_DENIED,
+        queries_per_look_up: 1,
         turn,
     }
 }
