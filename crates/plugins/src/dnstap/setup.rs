@@ -82,11 +82,11 @@ fn number(
 
 /// None where Go's library finds no URL.
 pub(super) fn endpoint(text: &str) -> Option<Endpoint> {
-    if text.starts_with("tls://") {
-        return Some(Endpoint::Tls(host(&text[6..])?));
+    if let Some(rest) = text.strip_prefix("tls://") {
+        return Some(Endpoint::Tls(host(rest)?));
     }
-    if text.starts_with("tcp://") {
-        return Some(Endpoint::Tcp(host(&text[6..])?));
+    if let Some(rest) = text.strip_prefix("tcp://") {
+        return Some(Endpoint::Tcp(host(rest)?));
     }
     Some(Endpoint::Unix(PathBuf::from(text.strip_prefix("unix://").unwrap_or(text))))
 }

@@ -168,7 +168,8 @@ fn at_most_one<'a>(c: &mut Dispenser<'a>) -> Result<Option<&'a str>, Diagnostic>
 fn rate(c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
     let Some(text) = at_most_one(c)? else { return Ok(()) };
     let rate = golang::parse_float(text).map_err(|error| c.bare_err(error))?;
-    if rate > 1.0 || rate < 0.0 {
+    // Go lets NaN pass.
+    if !rate.is_nan() && !(0.0..=1.0).contains(&rate) {
         let complaint =
             format!("datadog analytics rate must be between 0 and 1, '{rate:.6}' is not supported");
         return Err(c.bare_err(complaint));
