@@ -52,7 +52,7 @@ fn coredns_form() {
     for (args, code, stdout, stderr) in [
         (&["-version"][..], 0, "Rhumb-0.", ""),
         (&["--version", "-plugins"], 0, "Rhumb-0.", ""),
-        (&["-plugins"], 0, "acl\nany\nbind\n", ""),
+        (&["-plugins"], 0, "acl\nany\nautopath\nbind\n", ""),
         (&["-help"], 0, "", usage),
         (&["-quiet", "-h"], 0, "", usage),
         (&["-x"], 2, "", "flag provided but not defined: -x\nUsage of "),
