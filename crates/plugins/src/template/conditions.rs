@@ -122,8 +122,10 @@ fn owned(value: Value<'_>) -> Value<'static> {
         Value::Duration(nanoseconds) => Value::Duration(nanoseconds),
         Value::Month(month) => Value::Month(month),
         Value::Weekday(day) => Value::Weekday(day),
+        Value::Time(time) => Value::Time(time),
+        Value::Location(zone) => Value::Location(zone),
         Value::Function(function) => Value::Function(function),
-        _ => Value::Nil,
+        Value::Environment => Value::Environment,
     }
 }
 
