@@ -5,8 +5,7 @@
 //! refused in the same words.
 
 use std::net::SocketAddr;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
 
 use server::{Input, config};
 use testkit::client::Transport;
@@ -15,6 +14,7 @@ use testkit::name::Name;
 use testkit::peers::Peer;
 use testkit::query::GeneratedQuery;
 use testkit::random::{Random, seed_from_env};
+use testkit::verdict::refusal;
 use testkit::{DnsServer, Kind};
 
 const EXPRESSIONS: usize = 500;
@@ -431,35 +431,13 @@ fn complaint(expression: &str) -> Option<String> {
 }
 
 /// What CoreDNS says about an expression; None if it starts.
-fn complaint_of_coredns(binary: &std::path::Path, expression: &str) -> Option<String> {
-    let folder = tempfile::tempdir().expect("a folder");
+fn complaint_of_coredns(binary: &Path, expression: &str) -> Option<String> {
     let corefile = format!(".:0 {{\nbind 127.0.0.1\n{}\nwhoami\n}}\n", view("v", expression));
-    std::fs::write(folder.path().join("Corefile"), corefile).expect("written");
-    let output = std::fs::File::create(folder.path().join("output")).expect("created");
-    let mut child = Command::new(binary)
-        .args(["-conf", "Corefile"])
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(output.try_clone().expect("cloned"))
-        .stderr(output)
-        .spawn()
-        .expect("started");
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        let ended = child.try_wait().expect("asked").is_some();
-        let text = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
-        let taken = text.contains("CoreDNS-");
-        if taken || ended {
-            let _ = child.kill();
-            let _ = child.wait();
-            let words = text.split_once("plugin/view: ").map_or(text.as_str(), |(_, words)| words);
-            // A pattern that is put together from constants makes the compiler panic, with its stack.
-            let words = words.split("\ngoroutine ").next().unwrap_or(words);
-            return (!taken).then(|| words.trim_end_matches('\n').to_owned());
-        }
-        assert!(Instant::now() < end, "no verdict on: {expression}\n{text}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let text = refusal(binary, &corefile)?;
+    let words = text.split_once("plugin/view: ").map_or(text.as_str(), |(_, words)| words);
+    // A pattern that is put together from constants makes the compiler panic, with its stack.
+    let words = words.split("\ngoroutine ").next().unwrap_or(words);
+    Some(words.trim_end_matches('\n').to_owned())
 }
 
 fn query(name: &str, qtype: u16, id: u16, transport: Transport) -> GeneratedQuery {

@@ -4,12 +4,12 @@
 //! its version, and refused when it ends; then the first line it says is compared.
 
 use std::collections::BTreeMap;
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 use testkit::peers::Peer;
+use testkit::verdict::refusal;
 
 /// Plugins and the options inside their braces; an option that does not exist is added to each.
 const PLUGINS: &[(&str, &[&str])] = &[
@@ -446,32 +446,8 @@ fn bodies_beside_kubernetes() -> Vec<String> {
     bodies
 }
 
-/// Starts a server on the Corefile and waits for its verdict.
-fn verdict(binary: &std::path::Path, corefile: &str) -> Verdict {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("Corefile"), corefile).expect("written");
-    let output = std::fs::File::create(folder.path().join("output")).expect("created");
-    let mut child = Command::new(binary)
-        .args(["-conf", "Corefile"])
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(output.try_clone().expect("cloned"))
-        .stderr(output)
-        .spawn()
-        .expect("started");
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        let ended = child.try_wait().expect("asked").is_some();
-        let text = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
-        let taken = text.contains("CoreDNS-") || text.contains("Rhumb-");
-        if taken || ended {
-            let _ = child.kill();
-            let _ = child.wait();
-            return if taken { Verdict::Taken } else { Verdict::Refused(first_error(&text)) };
-        }
-        assert!(Instant::now() < end, "no verdict on:\n{corefile}\n{text}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+fn verdict(binary: &Path, corefile: &str) -> Verdict {
+    refusal(binary, corefile).map_or(Verdict::Taken, |text| Verdict::Refused(first_error(&text)))
 }
 
 /// The line that says why; warnings and start-up chatter come before it.

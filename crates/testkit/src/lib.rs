@@ -2,7 +2,8 @@
 //!
 //! - [`peers`] finds (or builds) the real CoreDNS, etcd, kube-apiserver and others;
 //!   [`process`] runs them, [`ports`] gives them addresses.
-//! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile; [`cluster`] starts a Kubernetes API.
+//! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile, [`verdict`] tells whether they take it; [`cluster`]
+//!   starts a Kubernetes API.
 //! - [`query`] makes questions from a seed, [`client`] asks them, [`compare`] tells two servers apart
 //!   by their answers and [`logs`] by their query logs.
 //! - [`scripted_upstream`] and [`http_receiver`] are fakes of what a server talks to.
@@ -32,6 +33,7 @@ pub mod query;
 pub mod random;
 pub mod rhumb;
 pub mod scripted_upstream;
+pub mod verdict;
 
 pub use dns_server::{DnsServer, Kind};
 pub use error::{Error, Result};

@@ -4,12 +4,13 @@
 //! refused are given to both one by one, and the words are compared. RHUMB_SEED repeats a run.
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use testkit::client::{self, Transport};
 use testkit::message::Message;
 use testkit::peers::Peer;
 use testkit::random::{Random, seed_from_env};
+use testkit::verdict::refusal;
 use testkit::{DnsServer, Kind};
 
 mod grammar;
@@ -123,7 +124,8 @@ fn errors(server: &DnsServer) -> Vec<String> {
 
 /// Whether Rhumb takes the block.
 fn is_taken(block: &str) -> bool {
-    let folder = corefile(block);
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("Corefile"), corefile(block)).expect("written");
     let binary = testkit::rhumb::binary().unwrap_or_else(|error| panic!("{error}"));
     let mut command = Command::new(binary);
     command
@@ -140,38 +142,12 @@ fn verdict(kind: Kind, block: &str) -> Option<String> {
         Kind::CoreDns => Peer::CoreDns.locate(),
         Kind::Rhumb => testkit::rhumb::binary(),
     };
-    let folder = corefile(block);
-    let output = std::fs::File::create(folder.path().join("output")).expect("created");
-    let mut child = Command::new(binary.unwrap_or_else(|error| panic!("{error}")))
-        .args(["-conf", "Corefile"])
-        .current_dir(folder.path())
-        .stdin(Stdio::null())
-        .stdout(output.try_clone().expect("cloned"))
-        .stderr(output)
-        .spawn()
-        .expect("started");
-    let end = Instant::now() + Duration::from_secs(20);
-    loop {
-        let ended = child.try_wait().expect("asked").is_some();
-        let text = std::fs::read_to_string(folder.path().join("output")).unwrap_or_default();
-        if text.contains("CoreDNS-") || text.contains("Rhumb-") {
-            let _ = child.kill();
-            let _ = child.wait();
-            return None;
-        }
-        if ended {
-            let line = text.lines().find(|line| line.contains("template: "));
-            return Some(line.unwrap_or(&text).trim().to_owned());
-        }
-        assert!(Instant::now() < end, "no verdict on:\n{block}\n{text}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let text = refusal(&binary.unwrap_or_else(|error| panic!("{error}")), &corefile(block))?;
+    let line = text.lines().find(|line| line.contains("template: "));
+    Some(line.unwrap_or(&text).trim().to_owned())
 }
 
-/// A folder with a Corefile of this block alone.
-fn corefile(block: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
-    let text = format!(".:0 {{\nbind 127.0.0.1\n{block}}}\n");
-    std::fs::write(folder.path().join("Corefile"), text).expect("written");
-    folder
+/// A Corefile of this block alone.
+fn corefile(block: &str) -> String {
+    format!(".:0 {{\nbind 127.0.0.1\n{block}}}\n")
 }
