@@ -9,7 +9,7 @@ use expr::{Environment, Error, Function, Prepared, Type, Value, Variables};
 use server::{Client, Transport};
 use wire::Query;
 
-use crate::rewrite::spelling::Spelling;
+use crate::spelling::Spelling;
 
 /// The functions, by their places in the environment.
 const NAMES: [&str; 15] = [

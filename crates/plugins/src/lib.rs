@@ -60,6 +60,7 @@ pub mod parse;
 mod records;
 mod resolv_conf;
 mod reverse;
+mod spelling;
 mod translation;
 
 pub use order::PLUGINS;

@@ -15,7 +15,6 @@ mod pattern;
 mod rcode;
 mod revert;
 mod setup;
-pub(crate) mod spelling;
 mod swap;
 #[cfg(test)]
 mod tests;
@@ -26,9 +25,9 @@ use std::sync::Arc;
 use server::{Found, Hooks, Lookup, Outcome, Plugin, Step, Turn, Visit, task};
 use wire::{Class, NameBuf, Question, Rcode, Rtype};
 
+use crate::spelling::Spelling;
 use revert::{Answer, Message, Revert, Target};
 pub(crate) use setup::setup;
-use spelling::Spelling;
 
 /// Look-ups for aliases may cause look-ups for aliases, but only so deep.
 const MAX_DEPTH: u8 = 8;

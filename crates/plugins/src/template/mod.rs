@@ -32,7 +32,7 @@ use record::RecordTemplate;
 pub(crate) use setup::setup;
 
 use crate::parse::Fallthrough;
-use crate::rewrite::spelling::Spelling;
+use crate::spelling::Spelling;
 
 /// What CoreDNS says it can take, to clients that sent no EDNS.
 const UDP_SIZE: u16 = 4096;

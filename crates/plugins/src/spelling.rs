@@ -1,4 +1,4 @@
-//! A name as text without the heap: most queries are none of the rules' business.
+//! A name as text without the heap: most queries are no business of rules, patterns and expressions.
 
 use std::fmt::{self, Write};
 use std::ops::Deref;
