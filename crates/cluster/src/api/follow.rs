@@ -102,13 +102,14 @@ impl Follower {
 
     pub(super) async fn run(mut self) {
         let mut backoff = Backoff::new(self.limits);
-        // How many times in a row a watch ended as soon as it had begun.
+        // How many times in a row a watch that began well ended at once.
         let mut quick = 0;
         loop {
             let began = Instant::now();
             let end = self.follow().await;
             let was_steady = began.elapsed() >= self.limits.steady;
-            quick = if was_steady { 0 } else { quick + 1 };
+            let began_well = matches!(end, End::Over | End::Expired);
+            quick = if was_steady || !began_well { 0 } else { quick + 1 };
             if was_steady {
                 backoff.reset();
             }

@@ -90,6 +90,25 @@ async fn an_outage_is_told_once_and_freezes_what_is_known() {
     assert!(lines[2].starts_with("watching services again, after "), "{lines:?}");
 }
 
+/// A server that begins anew has no history, and says so once it answers again.
+#[tokio::test]
+async fn an_outage_that_outlasts_the_history_is_told_once() {
+    let limits = Limits { steady: Duration::from_secs(60), ..LIMITS };
+    let (mut server, cluster, stream) = with_web(limits).await;
+    stream.breaks();
+    for _ in 0..3 {
+        server.asked(&["resourceVersion=5"]).await.refuse(503, "etcd has no leader");
+    }
+    server.asked(&["resourceVersion=5"]).await.stream().error(410, "Expired");
+    let stream = server.asked(STREAMED).await.stream();
+    stream.added(&service("web", "10.0.0.2", 7));
+    stream.list_ends("8");
+    until_at(&cluster, "web", Some("[10.0.0.2]")).await;
+    until("it is connected", || cluster.staleness().is_zero()).await;
+    let lines = logged(&server);
+    assert_eq!(lines.len(), 3, "watching, lost, watching again: {lines:?}");
+}
+
 #[tokio::test]
 async fn a_server_that_forbids_is_asked_again() {
     let mut server = Server::start().await;
