@@ -39,13 +39,6 @@ impl Case {
             (1, Kind::Noise),
         ]);
         let family = if random.chance(0.85) == udp { "udp" } else { "tcp" };
-        // The name tells what may differ: see `check` and `normal`.
-        let over = match (udp, family, header) {
-            (_, _, Kind::Unix) => "unix.",
-            (false, "udp", Kind::Binary | Kind::WrongBinary) => "over-tcp.",
-            _ => "",
-        };
-        let query = query(&format!("{over}q{number}.example.org"), number);
         let datagram = family == "udp";
         let bytes = match header {
             Kind::None => Vec::new(),
@@ -57,6 +50,17 @@ impl Case {
             Kind::WrongBinary => wrong_binary(random, datagram),
             Kind::Noise => noise(random),
         };
+        // The name tells what may differ: see `check` and `normal`. What is wrong may be right by chance.
+        let header = match (header, bytes.get(13)) {
+            (Kind::WrongBinary, Some(0x31 | 0x32)) => Kind::Unix,
+            _ => header,
+        };
+        let over = match (udp, header, bytes.get(13)) {
+            (_, Kind::Unix, _) => "unix.",
+            (false, Kind::Binary | Kind::WrongBinary, Some(0x12 | 0x22)) => "over-tcp.",
+            _ => "",
+        };
+        let query = query(&format!("{over}q{number}.example.org"), number);
         let framed = if udp { query } else { [&(query.len() as u16).to_be_bytes()[..], &query].concat() };
         let packets = match header {
             // The header for itself, then queries without.
