@@ -170,7 +170,7 @@ pub fn check(set: &Set) {
             .lanes(if set.cached { 1 } else { 4 })
             .options(compare::Options { cached_ttl: set.cached, ..compare::Options::default() })
             // Longer than an upstream may take, unless silence is what is asked for.
-            .timeout(Duration::from_secs(if set.corefile.contains(" drop ") { 2 } else { 6 }))
+            .timeout(Duration::from_millis(if set.corefile.contains(" drop ") { 500 } else { 6_000 }))
             .accept(move |difference| crate::meant(difference).or_else(|| meant(difference)))
             .check(generator, QUERIES);
         println!(
