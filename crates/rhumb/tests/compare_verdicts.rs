@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use testkit::peers::Peer;
-use testkit::verdict::refusal;
+use testkit::verdict::{first_error, refusal};
 
 /// Plugins and the options inside their braces; an option that does not exist is added to each.
 const PLUGINS: &[(&str, &[&str])] = &[
@@ -447,14 +447,7 @@ fn bodies_beside_kubernetes() -> Vec<String> {
 }
 
 fn verdict(binary: &Path, corefile: &str) -> Verdict {
-    refusal(binary, corefile).map_or(Verdict::Taken, |text| Verdict::Refused(first_error(&text)))
-}
-
-/// The line that says why; warnings and start-up chatter come before it.
-fn first_error(text: &str) -> String {
-    let chatter =
-        |line: &&str| !line.starts_with('[') && !line.starts_with("maxprocs:") && !line.trim().is_empty();
-    text.lines().find(chatter).unwrap_or_default().to_owned()
+    refusal(binary, corefile).map_or(Verdict::Taken, |text| Verdict::Refused(first_error(&text).to_owned()))
 }
 
 #[test]

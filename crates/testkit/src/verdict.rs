@@ -35,3 +35,10 @@ pub fn refusal(binary: &Path, corefile: &str) -> Option<String> {
         std::thread::sleep(Duration::from_millis(5));
     }
 }
+
+/// The line that says why; warnings and start-up chatter come before it.
+pub fn first_error(text: &str) -> &str {
+    let chatter =
+        |line: &&str| !line.starts_with('[') && !line.starts_with("maxprocs:") && !line.trim().is_empty();
+    text.lines().find(chatter).unwrap_or_default()
+}

@@ -10,7 +10,7 @@ use testkit::client::{self, Transport};
 use testkit::message::Message;
 use testkit::peers::Peer;
 use testkit::random::{Random, seed_from_env};
-use testkit::verdict::refusal;
+use testkit::verdict::{first_error, refusal};
 use testkit::{DnsServer, Kind};
 
 mod grammar;
@@ -144,7 +144,7 @@ fn verdict(kind: Kind, block: &str) -> Option<String> {
     };
     let text = refusal(&binary.unwrap_or_else(|error| panic!("{error}")), &corefile(block))?;
     let line = text.lines().find(|line| line.contains("template: "));
-    Some(line.unwrap_or(&text).trim().to_owned())
+    Some(line.unwrap_or_else(|| first_error(&text)).trim().to_owned())
 }
 
 /// A Corefile of this block alone.
