@@ -18,9 +18,9 @@ use testkit::peers::Peer;
 use testkit::process::Process;
 use testkit::{ports, rhumb};
 
-use crate::machine::{SERVER_CPU, first_line};
 use crate::question;
 use crate::workload::Workload;
+use bench::machine::{SERVER_CPU, first_line};
 use place::Place;
 
 const START: Duration = Duration::from_secs(30);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::results::{Outcome, Ratio, Results, Row};
-use crate::spread::Spread;
+use bench::spread::Spread;
 
 pub fn value(results: &Results) -> Value {
     let facts: Map<String, Value> =

@@ -5,8 +5,6 @@ use std::process::Command;
 
 use testkit::error::{Context, Error, Result};
 
-use crate::contender::Kind;
-
 /// The server under measurement has this processor for itself.
 pub const SERVER_CPU: usize = 0;
 
@@ -21,7 +19,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    pub fn look(servers: &[Kind]) -> Self {
+    /// `versions` are those of the servers, by name.
+    pub fn look(versions: impl IntoIterator<Item = (&'static str, String)>) -> Self {
         let date = first_line(Command::new("date").args(["-u", "+%F"]));
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
@@ -36,7 +35,7 @@ impl Machine {
             ("cores", std::thread::available_parallelism().map_or(0, usize::from).to_string()),
             ("kernel", first_line(Command::new("uname").arg("-sr"))),
         ];
-        facts.extend(servers.iter().filter_map(|server| Some((server.name(), server.version()?))));
+        facts.extend(versions);
         facts.push(("dnsperf", dnsperf_version()));
         Self { date, facts }
     }

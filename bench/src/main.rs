@@ -10,12 +10,10 @@
 mod agree;
 mod contender;
 mod json;
-mod machine;
 mod measure;
 mod question;
 mod results;
 mod rounds;
-mod spread;
 mod table;
 mod upstream;
 mod workload;
@@ -28,7 +26,7 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use testkit::error::{Error, Result};
 
-use machine::CLIENT_CPU;
+use bench::machine::{self, CLIENT_CPU};
 use results::Results;
 use rounds::Plan;
 use upstream::Upstream;

@@ -9,9 +9,9 @@ use testkit::dnsperf::{self, Summary};
 use testkit::error::{Context, Error, Result};
 
 use crate::contender::Contender;
-use crate::machine::CLIENT_CPU;
 use crate::upstream::Upstream;
 use crate::workload::{NONE_DENIED, Turn, Workload};
+use bench::machine::CLIENT_CPU;
 
 /// Client sockets: enough that several workers would all get some, since SO_REUSEPORT spreads by address.
 const CLIENTS: u32 = 16;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use testkit::error::{Context, Result};
 
 use crate::contender::Kind;
-use crate::machine::Machine;
 use crate::measure::{Load, Sample};
 use crate::rounds::Plan;
-use crate::spread::Spread;
 use crate::workload::Workload;
 use crate::{json, table};
+use bench::machine::Machine;
+use bench::spread::Spread;
 
 pub struct Results {
     pub machine: Machine,
@@ -117,7 +117,8 @@ impl Results {
             workloads.iter().flat_map(|workload| workload.contenders).copied().collect();
         servers.sort();
         servers.dedup();
-        Self { machine: Machine::look(&servers), plan, outcomes: Vec::new() }
+        let versions = servers.iter().filter_map(|server| Some((server.name(), server.version()?)));
+        Self { machine: Machine::look(versions), plan, outcomes: Vec::new() }
     }
 
     /// Writes `NAME-DATE.json` and `.md`; a second run on one day replaces the first. Gives the Markdown's path.

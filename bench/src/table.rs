@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::results::{Outcome, Results};
-use crate::spread::Spread;
+use bench::spread::Spread;
 
 const HEAD: [&str; 9] = [
     "load",

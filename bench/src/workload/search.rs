@@ -13,7 +13,7 @@ use testkit::error::{Context, Result};
 
 use super::{NONE_DENIED, Prepared, Turn, Workload};
 use crate::contender::Kind;
-use crate::machine;
+use bench::machine;
 
 /// Names that are looked up in a turn, all of them in the cache: pods ask for the same few names outside.
 const NAMES: u32 = 500;
