@@ -29,6 +29,9 @@ const MOMENTS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis
 /// it more, the two would count time differently, which is a difference.
 const RARE: usize = 500;
 
+/// How long silence lasts until it is an answer to a packet that asks nothing.
+const NO_QUESTION: Duration = Duration::from_millis(150);
+
 /// Compares two servers, question by question. The first is the one taken as right.
 pub struct Comparison {
     servers: [Server; 2],
@@ -160,7 +163,8 @@ impl Comparison {
         let addrs = [self.servers[0].addr, self.servers[1].addr];
         let id = query.wire.get(..2).map_or(0, |id| usize::from(id[0]) << 8 | usize::from(id[1]));
         let from = self.sources.get(id % self.sources.len().max(1)).copied();
-        let once = || client::ask_both(addrs, from, query.transport, &query.wire, self.timeout);
+        let patience = if asks_nothing(&query.wire) { self.timeout.min(NO_QUESTION) } else { self.timeout };
+        let once = || client::ask_both(addrs, from, query.transport, &query.wire, patience);
         let first = once()?;
         // One silent, the other not: a lost packet or a slow moment looks like that, and does not last.
         if first[0].reply().is_some() != first[1].reply().is_some() { once() } else { Ok(first) }
@@ -220,6 +224,11 @@ impl Comparison {
 }
 
 type Pair = [Outcome; 2];
+
+/// Less than a header, or a reply: servers drop it at the door, and nobody waits long for that.
+fn asks_nothing(packet: &[u8]) -> bool {
+    packet.len() < 12 || packet[2] & 0x80 != 0
+}
 
 impl Report {
     /// # Panics
