@@ -12,6 +12,7 @@
 
 mod access;
 mod backoff;
+mod census;
 pub(crate) mod convert;
 mod decode;
 mod discover;
@@ -28,7 +29,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::Sender;
 use tokio::task::AbortHandle;
 
-use crate::watch::{Line, News, Shared, WatchError};
+use crate::watch::{Level, Line, News, Shared, WatchError, log};
 use access::Access;
 pub(crate) use backoff::Limits;
 use follow::Follower;
@@ -41,7 +42,24 @@ pub(crate) fn start(
     limits: Limits,
     runtime: &Handle,
 ) -> Result<Vec<AbortHandle>, WatchError> {
-    let access = Arc::new(Access::open(&shared.source)?);
+    let access = Arc::new(Access::open(&shared.source, limits.vanished)?);
     let follow = |line| Follower::new(&access, shared, line, news, limits).run();
-    Ok(lines.iter().map(|line| runtime.spawn(follow(line)).abort_handle()).collect())
+    let mut tasks: Vec<_> = lines.iter().map(|line| runtime.spawn(follow(line)).abort_handle()).collect();
+    let host = access.host().to_owned();
+    let source = shared.source.to_string();
+    tasks.push(runtime.spawn(tell_if_late(source, host, lines.to_vec(), limits)).abort_handle());
+    Ok(tasks)
+}
+
+/// Says once what is waited for, should the first answer take long. Failures have lines of their own, but the first of
+/// them may take half a minute.
+async fn tell_if_late(source: String, host: String, lines: Vec<Arc<Line>>, limits: Limits) {
+    tokio::time::sleep(limits.first_answer).await;
+    let waiting: Vec<_> =
+        lines.iter().filter(|line| line.is_unheard()).map(|line| line.kind().plural()).collect();
+    if !waiting.is_empty() {
+        let kinds = waiting.join(", ");
+        let line = format!("{source}: still waiting for a first answer from {host}, for {kinds}");
+        log(Level::Warning, &line);
+    }
 }

@@ -122,7 +122,7 @@ impl Cluster {
     }
 
     /// How long the source has not been heard from, by the watch that heard last the longest ago; zero while all
-    /// watches are connected.
+    /// watches are connected and none is silent for longer than it should be.
     pub fn staleness(&self) -> Duration {
         self.lines.iter().map(|line| line.staleness()).max().unwrap_or_default()
     }

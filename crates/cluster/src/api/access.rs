@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use hyper::http::Uri;
 use hyper_util::client::legacy::Client as HttpClient;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::client::ConfigExt;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -21,9 +21,12 @@ use tower::{BoxError, ServiceBuilder};
 
 use crate::watch::{Source, Tls, WatchError};
 
-/// A peer that vanished without a word is noticed by the kernel after about a minute.
-const KEEPALIVE: Duration = Duration::from_secs(30);
+/// How often a peer that says nothing is asked by the kernel whether it is there.
 const KEEPALIVE_PROBES: u32 = 3;
+
+/// A connection that nobody uses is closed after this time, so that none is used again which died meanwhile. The pages
+/// of a list follow each other faster.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// Credentials are read anew after a failure, but not more often than this: a plugin may have to be run for it.
 const RENEW: Duration = Duration::from_secs(10);
@@ -33,6 +36,8 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// One API server, for all kinds that are watched there.
 pub(super) struct Access {
     source: Source,
+    /// How long the kernel waits for a peer.
+    vanished: Duration,
     /// `10.96.0.1:443`, for metrics.
     host: String,
     current: Mutex<Current>,
@@ -48,7 +53,7 @@ struct Current {
 
 impl Access {
     /// Reads what the source names; what is wrong with it now stays wrong. Asks nobody yet.
-    pub(super) fn open(source: &Source) -> Result<Self, WatchError> {
+    pub(super) fn open(source: &Source, vanished: Duration) -> Result<Self, WatchError> {
         // The first one stays; whoever else installs one in this process installs the same.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let config = config(source).map_err(WatchError)?;
@@ -57,12 +62,13 @@ impl Access {
         let client = match config.auth_info.exec.is_some() || config.auth_info.auth_provider.is_some() {
             true => None,
             false => {
-                let client = connect(&config).map_err(|e| WatchError(format!("{source}: {e}")))?;
+                let client = connect(&config, vanished).map_err(|e| WatchError(format!("{source}: {e}")))?;
                 Some((client, Instant::now()))
             }
         };
         let current = Mutex::new(Current { config, client, doubtful: false });
-        Ok(Self { source: source.clone(), host, current, making: tokio::sync::Mutex::default() })
+        let making = tokio::sync::Mutex::default();
+        Ok(Self { source: source.clone(), vanished, host, current, making })
     }
 
     pub(super) fn host(&self) -> &str {
@@ -84,10 +90,10 @@ impl Access {
             // What was read at first serves once.
             (old.is_none().then(|| current.config.clone()), old)
         };
-        let source = self.source.clone();
+        let (source, vanished) = (self.source.clone(), self.vanished);
         let made = tokio::task::spawn_blocking(move || {
             let config = config.map_or_else(|| self::config(&source), Ok)?;
-            connect(&config).map_err(|e| format!("{source}: {e}"))
+            connect(&config, vanished).map_err(|e| format!("{source}: {e}"))
         });
         let made = made.await.map_err(|e| e.to_string())?;
         // Files may be missing for a moment while they are replaced; the old client may still do.
@@ -168,7 +174,10 @@ fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Config, String> {
     if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
         return Err(format!("endpoint {url:?}: is no address of an API server, like https://10.0.0.1:6443"));
     }
+    // Without TLS nobody's certificates are looked at, and to read the system's takes longer than all the rest.
+    let plain = uri.scheme_str() == Some("http");
     let mut config = Config::new(uri);
+    config.root_cert = plain.then(Vec::new);
     if let Some(tls) = tls {
         for file in [&tls.certificate, &tls.key] {
             fs::read(file).map_err(|e| format!("open {}: {}", file.display(), golang::system_error(&e)))?;
@@ -192,7 +201,7 @@ fn certificates(file: &Path) -> Result<Vec<Vec<u8>>, String> {
 }
 
 /// May run a plugin that finds credentials, and block meanwhile.
-fn connect(config: &Config) -> Result<Client, kube::Error> {
+fn connect(config: &Config, vanished: Duration) -> Result<Client, kube::Error> {
     if config.proxy_url.is_some() {
         let mut config = config.clone();
         config.default_retry = false;
@@ -202,15 +211,21 @@ fn connect(config: &Config) -> Result<Client, kube::Error> {
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(config.connect_timeout);
-    tcp.set_keepalive(Some(KEEPALIVE));
-    tcp.set_keepalive_interval(Some(KEEPALIVE / KEEPALIVE_PROBES));
+    // Half of the time in silence, the other half with probes; they count in seconds.
+    let silence = (vanished / 2).max(Duration::from_secs(1));
+    tcp.set_keepalive(Some(silence));
+    tcp.set_keepalive_interval(Some((silence / KEEPALIVE_PROBES).max(Duration::from_secs(1))));
     tcp.set_keepalive_retries(Some(KEEPALIVE_PROBES));
+    // The same for what was sent and is not acknowledged.
+    tcp.set_tcp_user_timeout(Some(vanished));
     let connector = config.rustls_https_connector_with_connector(tcp)?;
+    let mut http = HttpClient::builder(TokioExecutor::new());
+    http.pool_idle_timeout(IDLE).pool_timer(TokioTimer::new());
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
-        .service(HttpClient::builder(TokioExecutor::new()).build(connector));
+        .service(http.build(connector));
     Ok(Client::new(service, config.default_namespace.clone()))
 }

@@ -11,8 +11,23 @@ pub(crate) struct Limits {
     pub list_silence: Duration,
     /// For all of a streamed list.
     pub list: Duration,
-    /// Between two events of a watch. Bookmarks come every minute, so a longer silence is a dead connection.
+    /// Between two events of a watch. Bookmarks come every minute, so after a longer silence nothing will.
     pub watch_silence: Duration,
+    /// How often a server is asked whether the watch misses something, and how long its answer may take. Both together
+    /// are the longest that a server which is gone goes unnoticed.
+    pub check: Duration,
+    pub check_answer: Duration,
+    /// How long what the server has may be on its way.
+    pub grace: Duration,
+    /// How long a watch that speaks may be behind its server. While nothing happens only bookmarks bring it there, and
+    /// where etcd is left as it comes these learn of the server's version every ten minutes.
+    pub behind: Duration,
+    /// How often everything is listed though nothing seems wrong: the longest that anything can be missed.
+    pub relist: Duration,
+    /// How long the kernel waits for a word from a peer, seconds at least, before it gives a connection up.
+    pub vanished: Duration,
+    /// A first answer that takes longer is worth a log line.
+    pub first_answer: Duration,
     /// A watch that ends before this was none.
     pub steady: Duration,
     /// The first pause is between a quarter of this and all of it, each further one twice that.
@@ -26,7 +41,14 @@ impl Default for Limits {
             answer: Duration::from_secs(30),
             list_silence: Duration::from_secs(30),
             list: Duration::from_secs(300),
-            watch_silence: Duration::from_secs(90),
+            watch_silence: Duration::from_secs(75),
+            check: Duration::from_secs(25),
+            check_answer: Duration::from_secs(10),
+            grace: Duration::from_secs(10),
+            behind: Duration::from_secs(660),
+            relist: Duration::from_secs(3600),
+            vanished: Duration::from_secs(30),
+            first_answer: Duration::from_secs(5),
             steady: Duration::from_secs(5),
             pause: Duration::from_millis(800),
             longest_pause: Duration::from_secs(30),
@@ -39,6 +61,11 @@ impl Limits {
     pub(super) fn lasts() -> Duration {
         Duration::from_secs(rand::random_range(300..=600))
     }
+}
+
+/// More or less so long, so that neither kinds nor replicas do it at the same time.
+pub(super) fn jittered(about: Duration) -> Duration {
+    about.mul_f64(rand::random_range(0.8..=1.2))
 }
 
 pub(super) struct Backoff {

@@ -66,6 +66,13 @@ impl Page {
         }
     }
 
+    pub(super) fn len(&self) -> usize {
+        match &self.items {
+            Items::Protobuf(_, items) => items.len(),
+            Items::Json(items, _) => items.len(),
+        }
+    }
+
     /// One after the other, so that a page is never there twice.
     pub(super) fn objects(self) -> Box<dyn Iterator<Item = Result<Raw, String>> + Send> {
         match self.items {
@@ -83,7 +90,12 @@ impl Page {
 
 /// What a watch says.
 pub(super) enum Event {
-    Applied(Raw, Option<Triggered>),
+    Applied {
+        raw: Raw,
+        /// It was not there before.
+        is_new: bool,
+        triggered: Option<Triggered>,
+    },
     Deleted(Raw),
     /// Nothing happened up to this version.
     Bookmark {
@@ -134,7 +146,7 @@ impl Event {
                     Kind::EndpointSlice => annotated()?.annotation(TRIGGERED).and_then(Triggered::parse),
                     _ => None,
                 };
-                Event::Applied(raw()?, triggered)
+                Event::Applied { raw: raw()?, is_new: what == "ADDED", triggered }
             }
             "DELETED" => Event::Deleted(raw()?),
             "BOOKMARK" => {

@@ -10,9 +10,13 @@
 //! ```
 //!
 //! Whatever fails is tried again after a pause, from where it was. What is known stays until a list is complete.
+//! Meanwhile the server is asked what it has, since a watch that says nothing may also be one that is not listened to.
 
+mod audit;
+mod check;
 mod list;
 mod stream;
+mod tell;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,15 +25,14 @@ use hyper::http::StatusCode;
 use tokio::sync::mpsc::Sender;
 use tokio::time::sleep;
 
+use self::audit::{Audit, Doubt};
+
 use super::access::Access;
 use super::backoff::{Backoff, Limits};
-use super::convert;
 use super::discover;
-use super::message::Raw;
 use super::request::{Failure, Resource};
-use crate::index::Change;
-use crate::object::{Kind, Object};
-use crate::watch::{Events, Level, Line, News, Shared, Triggered, log};
+use crate::object::Kind;
+use crate::watch::{Events, Level, Line, News, Shared, log};
 
 /// No server may send us away for longer.
 const LONGEST_LATER: Duration = Duration::from_secs(60);
@@ -49,6 +52,13 @@ pub(super) struct Follower {
     resource: Option<Resource>,
     /// What is known is the server's state at this version; none before the first list and when that is too old.
     version: Option<String>,
+    /// How many objects the server has at that version, by what it told.
+    count: u64,
+    audit: Audit,
+    /// The last check had no answer to use, and that was logged.
+    unchecked: bool,
+    /// Version and count to go on from, should a list fail that need not be.
+    fallback: Option<(String, u64)>,
     /// A version was too old once, so the next list must be newer than what a cache happens to have.
     expired: bool,
     /// Whether lists are streamed; not any more if the server cannot.
@@ -64,6 +74,10 @@ enum End {
     Over,
     /// The version is too old: everything must be listed.
     Expired,
+    /// The watch cannot be believed: the same.
+    Doubted(Doubt),
+    /// It is time to list everything, to be sure.
+    Relist,
     /// Lists cannot be streamed here; the server says so.
     CannotStream(String),
     /// A streamed list did not end.
@@ -84,6 +98,7 @@ impl Follower {
         limits: Limits,
     ) -> Self {
         let kind = line.kind();
+        line.expect_every(limits.watch_silence);
         Self {
             access: Arc::clone(access),
             shared: Arc::clone(shared),
@@ -94,6 +109,10 @@ impl Follower {
             kind,
             resource: (kind != Kind::ServiceImport).then(|| Resource::new(kind, "")),
             version: None,
+            count: 0,
+            audit: Audit::new(limits, tokio::time::Instant::now()),
+            unchecked: false,
+            fallback: None,
             expired: false,
             streams: true,
             streams_perhaps: false,
@@ -125,6 +144,12 @@ impl Follower {
                         sleep(backoff.next()).await;
                     }
                 }
+                End::Doubted(doubt) => self.doubted(doubt),
+                End::Relist => {
+                    let count = self.count;
+                    self.fallback = self.version.clone().map(|version| (version, count));
+                    self.forget_version();
+                }
                 End::CannotStream(why) => self.turn_pages(&why, false),
                 End::Endless => self.turn_pages("a streamed one has no end", true),
                 End::Missing(why) => {
@@ -133,6 +158,7 @@ impl Follower {
                 }
                 End::Failed(failure) => {
                     self.line.lost(&failure.why);
+                    self.fall_back();
                     if self.version.is_none() && std::mem::take(&mut self.streams_perhaps) {
                         self.streams = true;
                     }
@@ -175,6 +201,14 @@ impl Follower {
         self.expired = true;
     }
 
+    /// Goes on from before a list that need not have been.
+    fn fall_back(&mut self) {
+        if let Some((version, count)) = self.fallback.take() {
+            (self.version, self.count) = (Some(version), count);
+            self.audit.put_off(tokio::time::Instant::now());
+        }
+    }
+
     /// What a refusal means for any request.
     fn refused(&mut self, failure: Failure) -> End {
         match failure.status {
@@ -187,58 +221,5 @@ impl Follower {
             }
             _ => End::Failed(failure),
         }
-    }
-
-    /// An object as a list has it.
-    async fn listed(&mut self, raw: Raw) -> Result<(), End> {
-        let terminating = convert::is_terminating(&raw);
-        match convert::object(raw, &self.shared.want) {
-            Some(Object::Pod(pod)) if terminating => self.tell(News::Terminating(pod)).await,
-            Some(object) => self.apply(object, None).await,
-            None => Ok(()),
-        }
-    }
-
-    /// An object as an event has it. A pod on its way out has nothing to say any more.
-    async fn changed(&mut self, raw: Raw, triggered: Option<Triggered>) -> Result<(), End> {
-        if convert::is_terminating(&raw) {
-            return Ok(());
-        }
-        match convert::object(raw, &self.shared.want) {
-            Some(object) => self.apply(object, triggered).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn apply(&mut self, object: Object, triggered: Option<Triggered>) -> Result<(), End> {
-        self.events.applied.inc();
-        let change = Change::Apply(object);
-        self.tell(match triggered {
-            Some(triggered) => News::Slice(change, triggered),
-            None => News::Change(change),
-        })
-        .await
-    }
-
-    async fn deleted(&mut self, raw: Raw) -> Result<(), End> {
-        self.events.deleted.inc();
-        match convert::object(raw, &self.shared.want) {
-            Some(object) => self.tell(Change::Delete(object).into()).await,
-            None => Ok(()),
-        }
-    }
-
-    async fn list_begins(&mut self) -> Result<(), End> {
-        self.tell(Change::ListBegins(self.kind).into()).await
-    }
-
-    async fn list_ends(&mut self) -> Result<(), End> {
-        self.events.listed.inc();
-        self.expired = false;
-        self.tell(Change::ListEnds(self.kind).into()).await
-    }
-
-    async fn tell(&self, news: News) -> Result<(), End> {
-        self.news.send(news).await.map_err(|_| End::Closed)
     }
 }

@@ -43,8 +43,12 @@ impl Resource {
     /// The address with what is asked for. Label selectors would go in here when all who want a cluster agree on
     /// one; a [`crate::Want`] does not tell whether somebody wants the rest too, so objects are selected on arrival.
     fn address(&self, asked: &[(&str, &str)]) -> String {
-        let mut address = self.path.clone();
         let selector = (self.kind == Kind::Pod).then_some(("fieldSelector", NOT_ENDED));
+        self.exactly(asked, selector)
+    }
+
+    fn exactly(&self, asked: &[(&str, &str)], selector: Option<(&str, &str)>) -> String {
+        let mut address = self.path.clone();
         for (n, (name, value)) in asked.iter().copied().chain(selector).enumerate() {
             address.push(if n == 0 { '?' } else { '&' });
             address.push_str(name);
@@ -63,6 +67,12 @@ impl Resource {
             false => asked.push(("continue", next)),
         }
         self.address(&asked)
+    }
+
+    /// The first object. Without a version, since a limit counts for nothing at version 0; and without a selector, for
+    /// which a server might read many.
+    pub(super) fn first(&self) -> String {
+        self.exactly(&[("limit", "1")], None)
     }
 
     /// A watch from `version` on; without one it begins with everything there is.
@@ -182,6 +192,8 @@ mod tests {
         check(services.page(true, Some("0"), ""), "/api/v1/services?limit=500&resourceVersion=0");
         check(services.page(true, Some("0"), "a=="), "/api/v1/services?limit=500&continue=a%3D%3D");
         check(services.page(false, None, ""), "/api/v1/services");
+        check(services.first(), "/api/v1/services?limit=1");
+        check(Resource::new(Kind::Pod, "").first(), "/api/v1/pods?limit=1");
         check(
             services.watch(Some("12"), lasts),
             "/api/v1/services?watch=true&allowWatchBookmarks=true&timeoutSeconds=300&resourceVersion=12",

@@ -1,9 +1,11 @@
 //! Lists and watches against an API server that follows a script.
 
+mod checks;
 mod kinds;
 mod lists;
 mod measured;
 mod outages;
+mod real;
 mod server;
 mod sources;
 mod speed;
@@ -25,17 +27,28 @@ const LIMITS: Limits = Limits {
     list_silence: Duration::from_secs(10),
     list: Duration::from_secs(20),
     watch_silence: Duration::from_secs(20),
+    check: Duration::from_secs(3600),
+    check_answer: Duration::from_secs(10),
+    grace: Duration::from_secs(10),
+    behind: Duration::from_secs(20),
+    relist: Duration::from_secs(3600),
+    vanished: Duration::from_secs(30),
+    first_answer: Duration::from_secs(5),
     steady: Duration::ZERO,
     pause: Duration::from_millis(10),
     longest_pause: Duration::from_millis(100),
 };
 
 fn watch(server: &Server, kinds: &[Kind], limits: Limits) -> Cluster {
-    static LOG: std::sync::Once = std::sync::Once::new();
-    LOG.call_once(|| set_logger(|_: Level, line| LINES.lock().unwrap().push(line.to_owned())));
+    keep_lines();
     let source = Source::Endpoint { url: server.url.clone(), tls: None };
     let want = Want { kinds: kinds.to_vec(), ..Want::default() };
     start(&source, &want, limits, &Handle::current()).unwrap()
+}
+
+fn keep_lines() {
+    static LOG: std::sync::Once = std::sync::Once::new();
+    LOG.call_once(|| set_logger(|_: Level, line| LINES.lock().unwrap().push(line.to_owned())));
 }
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());

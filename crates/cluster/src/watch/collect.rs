@@ -20,7 +20,7 @@ pub(super) fn collect(found: &mut Collection) {
     }
     found.family(
         "rhumb_cluster_staleness_seconds",
-        "How long a cluster has not been heard from; 0 while all its watches are connected.",
+        "How long a cluster has not been heard from; 0 while all its watches are connected and speak.",
         MetricKind::Gauge,
         |rows| staleness.iter().for_each(|(source, value)| rows.value(&[("source", source)], *value)),
     );

@@ -18,6 +18,9 @@ use crate::object::Kind;
 /// A reason other than the one last logged is worth a line of its own, but not more often than this.
 const ANOTHER_REASON: Duration = Duration::from_secs(60);
 
+/// A line that stays silent is worth another log line after this time.
+const STILL_SILENT: Duration = Duration::from_secs(600);
+
 /// The line of one kind. Not on the query path, so a lock will do.
 pub(crate) struct Line {
     source: String,
@@ -30,13 +33,27 @@ struct State {
     /// The source answers, but has nothing of the kind. Then there is nothing that could be stale.
     absent: bool,
     heard: Instant,
+    /// Nothing was ever heard.
+    unheard: bool,
+    /// Something comes at least this often; none for sources that speak only when something changes.
+    every: Option<Duration>,
+    /// When it was last logged that nothing comes.
+    told_silent: Option<Instant>,
     /// The last reason logged and when, since the line was lost.
     told: Option<(String, Instant)>,
 }
 
 impl Line {
     pub(crate) fn new(source: &str, kind: Kind) -> Self {
-        let state = State { stands: false, absent: false, heard: Instant::now(), told: None };
+        let state = State {
+            stands: false,
+            absent: false,
+            heard: Instant::now(),
+            unheard: true,
+            every: None,
+            told_silent: None,
+            told: None,
+        };
         Self { source: source.to_owned(), kind, state: Mutex::new(state) }
     }
 
@@ -48,13 +65,21 @@ impl Line {
         &self.source
     }
 
+    /// From now on a longer silence makes what is known stale, though the line stands.
+    pub(crate) fn expect_every(&self, every: Duration) {
+        self.lock().every = Some(every);
+    }
+
     /// The source answers.
     pub(crate) fn connected(&self) {
         let line = {
             let mut state = self.lock();
             let (was, silent) = (state.stands, state.heard.elapsed());
-            (state.stands, state.absent) = (true, false);
-            state.heard = Instant::now();
+            (state.stands, state.absent, state.unheard) = (true, false, false);
+            // One that stood and was silent has said nothing by standing once more.
+            if !was {
+                state.heard = Instant::now();
+            }
             match (was, state.told.take()) {
                 (true, _) => return,
                 (false, None) => format!("{}: watching {}", self.source, self.kind.plural()),
@@ -69,7 +94,31 @@ impl Line {
 
     /// Something came.
     pub(crate) fn heard(&self) {
-        self.lock().heard = Instant::now();
+        let mut state = self.lock();
+        (state.heard, state.unheard) = (Instant::now(), false);
+    }
+
+    /// Nothing has come so far, and nothing was said about why.
+    pub(crate) fn is_unheard(&self) -> bool {
+        let state = self.lock();
+        state.unheard && state.told.is_none()
+    }
+
+    /// The line stands, but nothing comes.
+    pub(crate) fn silent(&self) {
+        let silent = {
+            let mut state = self.lock();
+            if state.told_silent.is_some_and(|when| when.elapsed() < STILL_SILENT) {
+                return;
+            }
+            state.told_silent = Some(Instant::now());
+            state.heard.elapsed().as_secs_f64()
+        };
+        let (source, kind) = (&self.source, self.kind.plural());
+        log(
+            Level::Warning,
+            &format!("{source}: nothing was heard of {kind} for {silent:.1}s, watching anew"),
+        );
     }
 
     /// The source does not answer, or not as it should.
@@ -107,10 +156,12 @@ impl Line {
         log(Level::Warning, &format!("{}: waiting for {}: {why}", self.source, self.kind.plural()));
     }
 
-    /// How long nothing was heard; zero while the line stands.
+    /// How long nothing was heard; zero while the line stands and is not silent for longer than it should be.
     pub(crate) fn staleness(&self) -> Duration {
         let state = self.lock();
-        if state.stands || state.absent { Duration::ZERO } else { state.heard.elapsed() }
+        let silent = state.heard.elapsed();
+        let fresh = state.absent || (state.stands && state.every.is_none_or(|every| silent <= every));
+        if fresh { Duration::ZERO } else { silent }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

@@ -49,6 +49,10 @@ pub(crate) struct Events {
     pub listed: Arc<Counter>,
     /// Events that could not be read.
     pub garbled: Arc<Counter>,
+    /// Checks that found fewer or more objects at the server than its watch had told of.
+    pub missed: Arc<Counter>,
+    /// Checks that found the watch behind the server, or the server at an older version than before.
+    pub doubted: Arc<Counter>,
 }
 
 impl Events {
@@ -59,6 +63,8 @@ impl Events {
             deleted: counter("delete"),
             listed: counter("list"),
             garbled: counter("garbled"),
+            missed: counter("missed"),
+            doubted: counter("doubted"),
         }
     }
 }

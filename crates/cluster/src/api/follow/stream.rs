@@ -1,7 +1,10 @@
 //! Streams of events: watches, and lists that are sent as such.
 
-use tokio::time::Instant;
+use bytes::Bytes;
+use tokio::select;
+use tokio::time::{Instant, sleep_until};
 
+use super::check::Asking;
 use super::{End, FROM_THE_FUTURE, Follower};
 use crate::api::backoff::Limits;
 use crate::api::decode::Event;
@@ -62,7 +65,8 @@ impl Follower {
             };
             self.line.heard();
             match Event::decode(self.kind, resource.encoding, frame).map_err(|e| self.garbled(&e))? {
-                Event::Applied(raw, _) => self.listed(raw).await?,
+                Event::Applied { raw, is_new: true, .. } => self.listed(raw).await?,
+                Event::Applied { raw, is_new: false, .. } => self.changed(raw, false, None).await?,
                 Event::Deleted(raw) => self.deleted(raw).await?,
                 Event::Bookmark { version, ends_list: true } => {
                     self.list_ends().await?;
@@ -80,38 +84,63 @@ impl Follower {
         }
     }
 
-    /// Takes events until there are no more.
+    /// Takes events until there are no more, or the watch cannot be believed.
     async fn events(&mut self, mut frames: Frames, resource: &Resource) -> End {
+        let mut asking = Asking::default();
+        let mut heard = Instant::now();
+        self.audit.watched(heard);
         loop {
-            let frame = match frames.next(self.limits.watch_silence).await {
+            let patience = (heard + self.limits.watch_silence).saturating_duration_since(Instant::now());
+            let next = select! {
+                next = frames.next(patience) => next,
+                answer = asking.answer() => match self.take(answer, heard) {
+                    Ok(()) => continue,
+                    Err(end) => return end,
+                },
+                () = sleep_until(self.audit.wakes(self.count)) => match self.look(resource, &mut asking) {
+                    Ok(()) => continue,
+                    Err(end) => return end,
+                },
+            };
+            let frame = match next {
                 Next::Frame(frame) => frame,
-                Next::End | Next::Silent => return End::Over,
+                Next::End => return End::Over,
+                Next::Silent => {
+                    self.line.silent();
+                    return self.audit.fell_silent().map_or_else(End::Doubted, |()| End::Over);
+                }
                 Next::Broken(why) => return End::Failed(why.into()),
             };
+            heard = Instant::now();
             self.line.heard();
-            let event = match Event::decode(self.kind, resource.encoding, frame) {
-                Ok(event) => event,
-                Err(e) => {
-                    // From the same version it would come again.
-                    self.forget_version();
-                    return self.garbled(&e);
-                }
-            };
-            let (version, taken) = match event {
-                Event::Applied(raw, triggered) => {
-                    (raw.meta().resource_version.clone(), self.changed(raw, triggered).await)
-                }
-                Event::Deleted(raw) => (raw.meta().resource_version.clone(), self.deleted(raw).await),
-                Event::Bookmark { version, .. } => (version, Ok(())),
-                Event::Refused(status) => return error(status),
-            };
-            if let Err(end) = taken {
+            if let Err(end) = self.event(frame, resource).await {
                 return end;
             }
-            if !version.is_empty() {
-                self.version = Some(version);
-            }
         }
+    }
+
+    async fn event(&mut self, frame: Bytes, resource: &Resource) -> Result<(), End> {
+        let event = Event::decode(self.kind, resource.encoding, frame).map_err(|e| {
+            // From the same version it would come again.
+            self.forget_version();
+            self.garbled(&e)
+        })?;
+        let before = self.count;
+        let version = match event {
+            Event::Applied { raw, is_new, triggered } => {
+                let version = raw.meta().resource_version.clone();
+                self.changed(raw, is_new, triggered).await?;
+                version
+            }
+            Event::Deleted(raw) => {
+                let version = raw.meta().resource_version.clone();
+                self.deleted(raw).await?;
+                version
+            }
+            Event::Bookmark { version, .. } => version,
+            Event::Refused(status) => return Err(error(status)),
+        };
+        if version.is_empty() { Ok(()) } else { self.came_to(version, before) }
     }
 }
 

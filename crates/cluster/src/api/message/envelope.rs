@@ -44,6 +44,9 @@ pub(crate) struct ListMeta {
     #[prost(string, tag = "3")]
     #[serde(rename = "continue", deserialize_with = "nullable")]
     pub next: String,
+    /// How many objects come after this page, where the server says so.
+    #[prost(int64, optional, tag = "4")]
+    pub remaining_item_count: Option<i64>,
 }
 
 /// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`, and what it is about.

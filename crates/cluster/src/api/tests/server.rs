@@ -1,7 +1,9 @@
 //! An API server that does what the test says: every request waits until the test has answered it.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::pin::Pin;
+use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use prost::Message;
 use serde_json::{Value, json};
+use socket2::{SockFilter, Socket};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
@@ -23,9 +26,13 @@ use crate::object::Kind;
 /// Far beyond what anything here takes, so that a test that hangs says where.
 pub(super) const DEADLINE: Duration = Duration::from_secs(30);
 
+/// How the address of a check ends.
+pub(super) const CHECK: &str = "?limit=1";
+
 pub(super) struct Server {
     pub url: String,
     asked: mpsc::UnboundedReceiver<Asked>,
+    accepted: Arc<Mutex<Vec<Weak<Socket>>>>,
     listening: tokio::task::AbortHandle,
 }
 
@@ -53,14 +60,22 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (asking, asked) = mpsc::unbounded_channel();
+        let accepted = Arc::new(Mutex::new(Vec::new()));
+        let connections = Arc::clone(&accepted);
         let serve = async move {
             while let Ok((stream, _)) = listener.accept().await {
+                let socket: Arc<Socket> = Arc::new(stream.as_fd().try_clone_to_owned().unwrap().into());
+                connections.lock().unwrap().push(Arc::downgrade(&socket));
                 let asking = asking.clone();
-                let service = service_fn(move |request| answer(request, asking.clone()));
+                let service = service_fn(move |request| {
+                    // Ours ends with the connection, or that would not.
+                    let _socket = &socket;
+                    answer(request, asking.clone())
+                });
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
             }
         };
-        Self { url, asked, listening: tokio::spawn(serve).abort_handle() }
+        Self { url, asked, accepted, listening: tokio::spawn(serve).abort_handle() }
     }
 
     /// The next request, which must be for an address that says all of `expected`.
@@ -71,6 +86,32 @@ impl Server {
             assert!(asked.address.contains(part), "{} should say {part}", asked.address);
         }
         asked
+    }
+}
+
+/// What checks are told, whenever they come: a count, and at which version.
+pub(super) type Says = (u64, &'static str);
+
+impl Server {
+    /// The same for the next request that is no check; these are answered.
+    pub(super) async fn asked_beside_checks(&mut self, says: Says, expected: &[&str]) -> Asked {
+        loop {
+            let asked = self.asked(&[]).await;
+            if !asked.address.ends_with(CHECK) {
+                let missing = expected.iter().find(|part| !asked.address.contains(**part));
+                assert_eq!(missing, None, "{}", asked.address);
+                return asked;
+            }
+            asked.counted(says);
+        }
+    }
+
+    /// From now on nothing that comes on these connections is heard, and nobody is told.
+    pub(super) fn goes_deaf(&self) {
+        const DROP: u16 = 0x06;
+        for connection in self.accepted.lock().unwrap().iter().filter_map(Weak::upgrade) {
+            connection.attach_filter(&[SockFilter::new(DROP, 0, 0, 0)]).unwrap();
+        }
     }
 }
 
@@ -109,7 +150,22 @@ impl Asked {
     }
 
     pub(super) fn page(self, objects: &[Raw], version: &str, next: &str) {
-        let metadata = ListMeta { resource_version: version.to_owned(), next: next.to_owned() };
+        self.page_of(objects, version, next, None);
+    }
+
+    /// The first of so many objects.
+    pub(super) fn counted(self, (count, version): Says) {
+        let first = [service("first", "10.0.0.1", 1)];
+        match count {
+            0 => self.page(&[], version, ""),
+            1 => self.page(&first, version, ""),
+            _ => self.page_of(&first, version, "more", Some(count as i64 - 1)),
+        }
+    }
+
+    fn page_of(self, objects: &[Raw], version: &str, next: &str, remaining_item_count: Option<i64>) {
+        let (resource_version, next) = (version.to_owned(), next.to_owned());
+        let metadata = ListMeta { resource_version, next, remaining_item_count };
         let items = objects.iter().map(|raw| encode(raw).into()).collect();
         self.begin(200).bytes(wrap(List { metadata, items }.encode_to_vec()));
     }

@@ -43,7 +43,7 @@ fn speed_of_events() {
             let mut objects = Vec::new();
             for event in &events {
                 let decoded = Event::decode(Kind::EndpointSlice, Encoding::Protobuf, event.clone());
-                let Ok(Event::Applied(raw, _)) = decoded else { panic!("an event") };
+                let Ok(Event::Applied { raw, .. }) = decoded else { panic!("an event") };
                 objects.push(convert::object(raw, &want).unwrap());
             }
             let decoded = begun.elapsed();

@@ -1,0 +1,78 @@
+//! API servers that never answer delay nobody but those who ask for their names: the start is delayed once, not once
+//! for each of them.
+#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
+
+use std::fmt::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
+
+use testkit::client::{self, Transport};
+use testkit::message::Message;
+use testkit::name::Name;
+use testkit::{DnsServer, Kind, ports};
+
+const SILENT: usize = 20;
+
+/// The default of `startup_timeout`, which is waited once.
+const WAIT: Duration = Duration::from_secs(5);
+
+const SERVICE: &str = "
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: shop}
+spec: {clusterIP: 10.96.0.7, ports: [{port: 80}]}
+";
+
+/// The code of the answer and how many records it has.
+fn ask(server: SocketAddr, name: &str) -> (u16, usize) {
+    let mut query = vec![0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    query.extend(Name::parse(name).unwrap().wire());
+    query.extend([0, 1, 0, 1]);
+    let outcome = client::ask(server, Transport::Udp, &query, Duration::from_secs(2)).unwrap();
+    let reply = outcome.reply().unwrap_or_else(|| panic!("{name}: no answer"));
+    (u16::from(reply[3] & 0x0f), Message::decode(reply).answer.len())
+}
+
+#[test]
+fn servers_that_never_answer_are_waited_for_once() {
+    // Connections to them are made by the kernel and taken by nobody.
+    let silent: Vec<TcpListener> = (0..SILENT).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+    let port = ports::free().unwrap();
+    let mut corefile = format!(
+        "cluster.local:{port} {{\nbind 127.0.0.1\nkubernetes {{\nmanifests .\n}}\n}}\n\
+         plain.test:{port} {{\nbind 127.0.0.1\nhosts {{\n192.0.2.1 plain.test\n}}\n}}\n"
+    );
+    for (n, listener) in silent.iter().enumerate() {
+        let endpoint = listener.local_addr().unwrap();
+        let kubernetes = format!("kubernetes {{\nendpoint http://{endpoint}\n}}");
+        write!(corefile, "c{n}.local:{port} {{\nbind 127.0.0.1\n{kubernetes}\n}}\n").unwrap();
+    }
+    let began = Instant::now();
+    let files = [("web.yaml", SERVICE)];
+    let server = DnsServer::start_with_files(Kind::Rhumb, &corefile, port, &files).unwrap();
+    let took = began.elapsed();
+    assert!(WAIT <= took && took < 3 * WAIT, "it took {took:?} to start");
+
+    let (no_error, servfail) = (0, 2);
+    for (name, expected) in [
+        ("web.shop.svc.cluster.local", (no_error, 1)),
+        ("plain.test", (no_error, 1)),
+        ("web.shop.svc.c0.local", (servfail, 0)),
+        ("web.shop.svc.c19.local", (servfail, 0)),
+    ] {
+        assert_eq!(ask(server.addr(), name), expected, "{name}");
+    }
+    for listener in &silent {
+        let endpoint = listener.local_addr().unwrap();
+        let line = format!("http://{endpoint}: still waiting for a first answer from {endpoint}, for ");
+        let deadline = Instant::now() + WAIT;
+        while server.output().matches(&line).count() != 1 {
+            assert!(Instant::now() < deadline, "no line about {endpoint}:\n{}", server.output());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
