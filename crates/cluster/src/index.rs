@@ -7,6 +7,7 @@ mod namespace;
 mod pod;
 mod service;
 mod service_import;
+mod shared;
 mod slice;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ mod tests;
 use std::sync::Arc;
 
 use self::known::Known;
+use self::shared::PortLists;
 use crate::object::{EndpointSlice, Kind, Namespace, Object, Pod, Service, ServiceImport};
 use crate::snapshot::{Modified, Snapshot};
 
@@ -38,6 +40,7 @@ pub struct Index {
     slices: Known<EndpointSlice>,
     pods: Known<Pod>,
     imports: Known<ServiceImport>,
+    ports: PortLists,
 }
 
 /// A kind of object, as the index deals with it.
@@ -48,6 +51,9 @@ trait Indexed: PartialEq + Sized {
     fn key(&self) -> &[u8];
 
     fn known(index: &mut Index) -> &mut Known<Self>;
+
+    /// Replaces what others have too by theirs.
+    fn share(&mut self, tables: &Snapshot, ports: &mut PortLists);
 
     /// Puts an object into the tables, in the place of what was there under its key; None: no object.
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>);
@@ -73,6 +79,7 @@ impl Index {
             slices: Known::new(),
             pods: Known::new(),
             imports: Known::new(),
+            ports: PortLists::new(),
         }
     }
 
@@ -108,7 +115,8 @@ impl Index {
         self.next.count(kind)
     }
 
-    fn put<T: Indexed>(&mut self, object: T, now: u32) -> bool {
+    fn put<T: Indexed>(&mut self, mut object: T, now: u32) -> bool {
+        object.share(&self.next, &mut self.ports);
         match T::known(self).put(object) {
             Some((old, new)) => self.replace(old.as_ref(), Some(&new), now),
             None => false,

@@ -1,12 +1,14 @@
 //! What an object is called: its namespace and its name.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// A name and its namespace, each behind its length: `3 w e b 4 s h o p`.
 ///
-/// That is how two labels stand in a packet, so a query's own lower-case bytes are the key to look up.
+/// That is how two labels stand in a packet, so a query's own lower-case bytes are the key to look up. Copies share
+/// their bytes: an object, its entry and the owner of its addresses are all called so.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key(Box<[u8]>);
+pub struct Key(Arc<[u8]>);
 
 impl Key {
     /// None if either is longer than 255 octets; no name of Kubernetes is.

@@ -27,4 +27,6 @@ pub use object::{Kind, Object};
 pub use selector::{Selector, SelectorError};
 pub use snapshot::{Entry, Holder, Modified, Snapshot};
 pub use want::{Joined, Selected, Want};
-pub use watch::{Cluster, Level, Source, Tls, WatchError, register_metrics, set_logger, watch};
+pub use watch::{
+    Cluster, Level, Source, Tls, WatchError, register_metrics, set_give_back, set_logger, watch,
+};

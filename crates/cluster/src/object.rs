@@ -1,5 +1,6 @@
 //! The objects as the index keeps them: only what an answer may need.
 
+mod endpoints;
 mod namespace;
 mod pod;
 mod port;
@@ -7,12 +8,13 @@ mod service;
 mod service_import;
 mod slice;
 
+pub use endpoints::{Details, Endpoint, Endpoints};
 pub use namespace::Namespace;
 pub use pod::Pod;
-pub use port::Port;
+pub use port::{Port, Ports};
 pub use service::{External, Service, ServiceType};
 pub use service_import::ServiceImport;
-pub use slice::{Endpoint, EndpointSlice, Imported};
+pub use slice::{EndpointSlice, Imported};
 
 /// The kinds that are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

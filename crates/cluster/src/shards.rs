@@ -141,7 +141,8 @@ impl<T> Leaf<T> {
     }
 }
 
-fn edit<T, R>(boxed: &mut Box<[T]>, edit: impl FnOnce(&mut Vec<T>) -> R) -> R {
+/// Edits a box as the vector it can be for a moment.
+pub(crate) fn edit<T, R>(boxed: &mut Box<[T]>, edit: impl FnOnce(&mut Vec<T>) -> R) -> R {
     let mut all = std::mem::take(boxed).into_vec();
     let result = edit(&mut all);
     *boxed = all.into_boxed_slice();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use foldhash::quality::RandomState;
 
-pub(crate) use self::address::{Held, Owner};
+pub(crate) use self::address::Owner;
 use crate::key::Key;
 use crate::object::{EndpointSlice, Kind, Namespace, Pod, Service, ServiceImport};
 use crate::shards::Shards;
@@ -20,10 +20,11 @@ pub struct Snapshot {
     pub(crate) seed: RandomState,
     pub(crate) entries: Shards<Arc<Entry>>,
     pub(crate) namespaces: Shards<Arc<Namespace>>,
-    /// The addresses inside, but those of pods.
-    pub(crate) addresses: Shards<Held>,
-    /// The external addresses of Services.
-    pub(crate) external: Shards<Held>,
+    /// Who has an address inside, but for pods. A row is found by the address's hash and is nothing but its owner,
+    /// who knows the address.
+    pub(crate) addresses: Shards<Arc<Owner>>,
+    /// Which Services have an address outside.
+    pub(crate) external: Shards<Arc<Owner>>,
     pub(crate) pods: Shards<(IpAddr, Arc<Pod>)>,
     pub(crate) synced: [bool; Kind::ALL.len()],
     pub(crate) counts: [usize; Kind::ALL.len()],
@@ -36,10 +37,10 @@ pub struct Entry {
     pub key: Key,
     pub service: Option<Arc<Service>>,
     /// The slices of the Service, which may be here before it and after it; in the order of their keys.
-    pub slices: Vec<Arc<EndpointSlice>>,
+    pub slices: Box<[Arc<EndpointSlice>]>,
     pub import: Option<Arc<ServiceImport>>,
     /// The slices of the ServiceImport, in the order of their keys.
-    pub imported: Vec<Arc<EndpointSlice>>,
+    pub imported: Box<[Arc<EndpointSlice>]>,
 }
 
 /// Something that has an address.
@@ -91,19 +92,19 @@ impl Snapshot {
     /// Who has the address: Services by their cluster IPs, then slices, ServiceImports, pods.
     pub fn holders(&self, address: IpAddr) -> impl Iterator<Item = Holder<'_>> {
         let hash = self.hash_address(address);
-        let owners = self.addresses.run(hash).iter().filter(move |held| held.address == address);
+        let owners = distinct(self.addresses.run(hash)).filter_map(|owner| self.find(owner));
+        let holders = owners.filter(move |holder| holder.has(address));
         // Behind a closure, since most callers stop before the pods.
         let pods = std::iter::once_with(move || self.pods.run(hash)).flatten();
         let pods = pods.filter(move |(held, _)| *held == address).map(|(_, pod)| Holder::Pod(pod));
-        owners.filter_map(|held| self.find(&held.owner)).chain(pods)
+        holders.chain(pods)
     }
 
     /// The Services that have the address outside.
     pub fn external_holders(&self, address: IpAddr) -> impl Iterator<Item = &Arc<Service>> {
-        let owners = self.external.run(self.hash_address(address)).iter();
-        owners.filter(move |held| held.address == address).filter_map(|held| {
-            match self.find(&held.owner)? {
-                Holder::Service(service) => Some(service),
+        distinct(self.external.run(self.hash_address(address))).filter_map(move |owner| {
+            match self.find(owner)? {
+                Holder::Service(service) => Some(service).filter(|service| service.has_outside(address)),
                 _ => None,
             }
         })
@@ -150,6 +151,22 @@ impl Snapshot {
         let seed = self.seed.clone();
         move |address| hash_address(&seed, address)
     }
+}
+
+impl Holder<'_> {
+    fn has(self, address: IpAddr) -> bool {
+        match self {
+            Holder::Service(service) => service.cluster_ips().contains(&address),
+            Holder::Slice(slice) => slice.endpoints.has(address),
+            Holder::Import(import) => import.ips.contains(&address),
+            Holder::Pod(pod) => pod.ips.contains(&address),
+        }
+    }
+}
+
+/// Two addresses of one owner may have one hash.
+fn distinct(owners: &[Arc<Owner>]) -> impl Iterator<Item = &Owner> {
+    owners.chunk_by(|a, b| a == b).filter_map(|alike| alike.first()).map(|owner| &**owner)
 }
 
 fn hash_address(seed: &RandomState, address: IpAddr) -> u64 {

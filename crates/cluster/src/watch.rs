@@ -5,6 +5,7 @@ mod line;
 mod live;
 mod log;
 mod measure;
+mod memory;
 mod writer;
 
 use std::fmt;
@@ -27,6 +28,7 @@ pub(crate) use log::log;
 pub use log::{Level, set_logger};
 pub use measure::register_metrics;
 pub(crate) use measure::{Events, Triggered, requested};
+pub use memory::set_give_back;
 pub(crate) use writer::News;
 
 /// Where a cluster is read from. Equal sources are one cluster.

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Counting;
 
 /// How much was asked for. Growing in place counts as an allocation of the new size: it may move, and on
-/// the answer path neither is wanted. Freeing is not counted.
+/// the answer path neither is wanted. Freeing is not counted; [`live`] does that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub allocations: u64,
@@ -27,6 +27,8 @@ pub struct Count {
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
+static FREED: AtomicU64 = AtomicU64::new(0);
+static FREED_BYTES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
     // Constant and without a destructor: reading it can neither allocate nor come too late.
@@ -42,9 +44,14 @@ fn count(size: usize) {
     });
 }
 
+fn uncount(size: usize) {
+    FREED.fetch_add(1, Ordering::Relaxed);
+    FREED_BYTES.fetch_add(size as u64, Ordering::Relaxed);
+}
+
 // SAFETY: every method hands its arguments unchanged to `System`, which is a `GlobalAlloc`, and gives back
-// its result unchanged; whatever the caller owes us it thereby owes `System`. `count` only adds numbers: it
-// neither allocates (which would come back here without end) nor unwinds, and touches no allocated memory.
+// its result unchanged; whatever the caller owes us it thereby owes `System`. `count` and `uncount` only add numbers:
+// they neither allocate (which would come back here without end) nor unwind, and touch no allocated memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -59,12 +66,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        uncount(layout.size());
         count(new_size);
         // SAFETY: `ptr` came from one of these methods, so from `System`, with this `layout`.
         unsafe { System.realloc(ptr, layout, new_size) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        uncount(layout.size());
         // SAFETY: `ptr` came from one of these methods, so from `System`, with this `layout`.
         unsafe { System.dealloc(ptr, layout) }
     }
@@ -78,6 +87,14 @@ pub fn here() -> Count {
 /// What the whole process has allocated since it began.
 pub fn everywhere() -> Count {
     Count { allocations: ALLOCATIONS.load(Ordering::Relaxed), bytes: BYTES.load(Ordering::Relaxed) }
+}
+
+/// What the whole process has allocated and not freed: what it holds now. Whatever else runs in the program meanwhile
+/// is in it, so a test that asks is alone in its binary.
+pub fn live() -> Count {
+    let Count { allocations, bytes } = everywhere();
+    let (freed, freed_bytes) = (FREED.load(Ordering::Relaxed), FREED_BYTES.load(Ordering::Relaxed));
+    Count { allocations: allocations.saturating_sub(freed), bytes: bytes.saturating_sub(freed_bytes) }
 }
 
 /// What `run` allocates on this thread.

@@ -185,6 +185,12 @@ impl Process {
         self.status_bytes("VmHWM")
     }
 
+    /// From now on, [`Self::vm_hwm`] is the most it has had since.
+    pub fn forget_peak(&self) -> Result<()> {
+        std::fs::write(format!("/proc/{}/clear_refs", self.pid), "5")
+            .context(format!("{} (process {}) cannot be made to forget its peak", self.name, self.pid))
+    }
+
     fn status_bytes(&self, field: &str) -> Result<u64> {
         let status = self.proc_file("status")?;
         parse_status_bytes(&status, field)

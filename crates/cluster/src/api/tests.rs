@@ -8,7 +8,6 @@ mod outages;
 mod real;
 mod server;
 mod sources;
-mod speed;
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::shards::Shards;
-use crate::snapshot::{Held, Owner};
+use crate::snapshot::Owner;
 
 /// The addresses of one owner.
 pub(super) struct Holding {
@@ -28,7 +28,7 @@ impl Holding {
 
 /// Replaces the rows of an owner; those of addresses it keeps are not touched.
 pub(super) fn replace(
-    table: &mut Shards<Held>,
+    table: &mut Shards<Arc<Owner>>,
     hash: impl Fn(IpAddr) -> u64,
     old: Option<&Holding>,
     new: Option<&Holding>,
@@ -37,11 +37,11 @@ pub(super) fn replace(
     let mut name = None;
     if let Some(old) = old {
         for &address in &old.addresses {
-            let is = |held: &Held| held.address == address && *held.owner == old.owner;
+            let is = |owner: &Arc<Owner>| **owner == old.owner;
             if !new.is_some_and(|new| new.has(&old.owner, address)) {
                 table.remove(hash(address), is);
             } else if name.is_none() {
-                name = table.find(hash(address), is).map(|held| Arc::clone(&held.owner));
+                name = table.find(hash(address), is).cloned();
             }
         }
     }
@@ -49,9 +49,7 @@ pub(super) fn replace(
         for &address in &new.addresses {
             if !old.is_some_and(|old| old.has(&new.owner, address)) {
                 let owner = Arc::clone(name.get_or_insert_with(|| Arc::new(new.owner.clone())));
-                let row = Held { address, owner };
-                let at = |other: &Held| *other < row;
-                table.insert(hash(address), row.clone(), at);
+                table.insert(hash(address), owner, |other| **other < new.owner);
             }
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::key::Key;
 use crate::object::EndpointSlice;
+use crate::shards::edit;
 use crate::snapshot::{Entry, Snapshot};
 
 impl Snapshot {
@@ -18,8 +19,7 @@ impl Snapshot {
                 self.entries.remove(hash, is);
             }
         } else {
-            let mut entry =
-                Entry { key: key.clone(), service: None, slices: vec![], import: None, imported: vec![] };
+            let mut entry = Entry::new(key.clone());
             edit(&mut entry);
             if !entry.is_empty() {
                 self.entries.insert(hash, Arc::new(entry), |_| true);
@@ -29,23 +29,25 @@ impl Snapshot {
 }
 
 impl Entry {
+    pub(crate) fn new(key: Key) -> Self {
+        Self { key, service: None, slices: Box::default(), import: None, imported: Box::default() }
+    }
+
     fn is_empty(&self) -> bool {
         self.service.is_none() && self.slices.is_empty() && self.import.is_none() && self.imported.is_empty()
     }
 }
 
 /// Puts a slice into its place in an entry's list; None takes it out.
-pub(super) fn set_slice(slices: &mut Vec<Arc<EndpointSlice>>, key: &Key, new: Option<&Arc<EndpointSlice>>) {
+pub(super) fn set_slice(slices: &mut Box<[Arc<EndpointSlice>]>, key: &Key, new: Option<&Arc<EndpointSlice>>) {
     match (slices.binary_search_by(|slice| slice.key.cmp(key)), new) {
         (Ok(at), Some(new)) => slices[at] = Arc::clone(new),
-        (Ok(at), None) => {
-            slices.remove(at);
-        }
-        (Err(at), Some(new)) => {
-            // Most Services have one slice for ever.
+        (Ok(at), None) => drop(edit(slices, |slices| slices.remove(at))),
+        // Most Services have one slice for ever.
+        (Err(at), Some(new)) => edit(slices, |slices| {
             slices.reserve_exact(1);
             slices.insert(at, Arc::clone(new));
-        }
+        }),
         (Err(_), None) => {}
     }
 }

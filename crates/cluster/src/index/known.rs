@@ -58,7 +58,9 @@ impl<T: Indexed> Known<T> {
 
     pub fn take(&mut self, key: &[u8]) -> Option<Arc<T>> {
         let found = self.records.find_entry(hash(&self.seed, key), |record| record.object.key() == key);
-        Some(found.ok()?.remove().0.object)
+        let taken = found.ok()?.remove().0.object;
+        self.shrink();
+        Some(taken)
     }
 
     /// A list that never ended is forgotten: only what this one shows counts.
@@ -73,7 +75,19 @@ impl<T: Indexed> Known<T> {
             return Vec::new();
         }
         let list = self.list;
-        self.records.extract_if(|record| record.seen != list).map(|record| record.object).collect()
+        let missing =
+            self.records.extract_if(|record| record.seen != list).map(|record| record.object).collect();
+        self.shrink();
+        missing
+    }
+
+    /// A table that was much larger once becomes smaller; not by so little that the next object makes it grow again.
+    fn shrink(&mut self) {
+        let room = 4 * self.records.len();
+        if room < self.records.capacity() {
+            let seed = &self.seed;
+            self.records.shrink_to(room / 2, |record| hash(seed, record.object.key()));
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::known::Known;
+use super::shared::PortLists;
 use super::{Index, Indexed, Moves};
 use crate::object::{Kind, Namespace};
 use crate::snapshot::Snapshot;
@@ -17,6 +18,8 @@ impl Indexed for Namespace {
     fn known(index: &mut Index) -> &mut Known<Self> {
         &mut index.namespaces
     }
+
+    fn share(&mut self, _: &Snapshot, _: &mut PortLists) {}
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {
         let Some(any) = new.or(old) else { return };

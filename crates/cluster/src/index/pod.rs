@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::known::Known;
+use super::shared::PortLists;
 use super::{Index, Indexed, Moves};
 use crate::object::{Kind, Pod};
 use crate::snapshot::Snapshot;
@@ -18,6 +19,8 @@ impl Indexed for Pod {
     fn known(index: &mut Index) -> &mut Known<Self> {
         &mut index.pods
     }
+
+    fn share(&mut self, _: &Snapshot, _: &mut PortLists) {}
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {
         let hash = tables.address_hasher();

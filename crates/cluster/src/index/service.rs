@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::addresses::{self, Holding};
 use super::known::Known;
+use super::shared::PortLists;
 use super::{Index, Indexed, Moves};
 use crate::object::{External, Kind, Service};
 use crate::snapshot::{Owner, Snapshot};
@@ -18,6 +19,11 @@ impl Indexed for Service {
 
     fn known(index: &mut Index) -> &mut Known<Self> {
         &mut index.services
+    }
+
+    fn share(&mut self, tables: &Snapshot, ports: &mut PortLists) {
+        tables.share_key(&mut self.key);
+        ports.share(&mut self.ports);
     }
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::addresses::{self, Holding};
 use super::known::Known;
+use super::shared::PortLists;
 use super::{Index, Indexed, Moves};
 use crate::object::{Kind, ServiceImport};
 use crate::snapshot::{Owner, Snapshot};
@@ -17,6 +18,11 @@ impl Indexed for ServiceImport {
 
     fn known(index: &mut Index) -> &mut Known<Self> {
         &mut index.imports
+    }
+
+    fn share(&mut self, tables: &Snapshot, ports: &mut PortLists) {
+        tables.share_key(&mut self.key);
+        ports.share(&mut self.ports);
     }
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {

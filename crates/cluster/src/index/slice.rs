@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::addresses::{self, Holding};
 use super::entry::set_slice;
 use super::known::Known;
+use super::shared::PortLists;
 use super::{Index, Indexed, Moves};
 use crate::key::Key;
 use crate::object::{EndpointSlice, Kind};
@@ -19,6 +20,12 @@ impl Indexed for EndpointSlice {
 
     fn known(index: &mut Index) -> &mut Known<Self> {
         &mut index.slices
+    }
+
+    fn share(&mut self, tables: &Snapshot, ports: &mut PortLists) {
+        let imported = self.imported.as_deref_mut().map(|imported| &mut imported.service);
+        self.service.iter_mut().chain(imported).for_each(|entry| tables.share_key(entry));
+        ports.share(&mut self.ports);
     }
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {
@@ -42,7 +49,7 @@ impl Indexed for EndpointSlice {
 }
 
 fn import_of(slice: &EndpointSlice) -> Option<&Key> {
-    slice.imported.as_ref().map(|imported| &imported.service)
+    Some(&slice.imported.as_ref()?.service)
 }
 
 /// Puts a slice into the entry it belongs to, and takes it out of the one it belonged to.
@@ -51,7 +58,7 @@ fn place_in(
     old: Option<&Arc<EndpointSlice>>,
     new: Option<&Arc<EndpointSlice>>,
     entry_of: fn(&EndpointSlice) -> Option<&Key>,
-    list: fn(&mut Entry) -> &mut Vec<Arc<EndpointSlice>>,
+    list: fn(&mut Entry) -> &mut Box<[Arc<EndpointSlice>]>,
 ) {
     let (from, to) = (old.and_then(|old| entry_of(old)), new.and_then(|new| entry_of(new)));
     if let (Some(from), Some(old)) = (from, old)

@@ -3,7 +3,6 @@
 mod build;
 mod model;
 mod serials;
-mod speed;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -239,8 +238,7 @@ fn a_change_in_a_slice_leaves_the_rows_of_its_other_addresses_alone() {
     assert!((1..20).contains(&moved), "one leaf of {} rows, not {moved} rows", after.len());
 
     let snapshot = index.snapshot();
-    let owners: std::collections::BTreeSet<_> =
-        snapshot.addresses.iter().map(|held| Arc::as_ptr(&held.owner)).collect();
+    let owners: std::collections::BTreeSet<_> = snapshot.addresses.iter().map(Arc::as_ptr).collect();
     assert_eq!(owners.len(), 1, "all rows of a slice share its name");
 }
 

@@ -1,5 +1,10 @@
+use std::sync::Arc;
+
+/// All ports of one object. Most are alike from object to object, and the index keeps like ones once.
+pub type Ports = Arc<[Port]>;
+
 /// A port of a Service or of the endpoints behind it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Port {
     /// Empty if it has none.
     pub name: Box<str>,

@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use super::Port;
+use super::Ports;
 use crate::key::Key;
 use crate::want::Selected;
 
@@ -10,7 +10,7 @@ pub struct Service {
     pub key: Key,
     pub kind: ServiceType,
     /// Empty if it declares none: it has addresses then, but no SRV records.
-    pub ports: Box<[Port]>,
+    pub ports: Ports,
     /// `spec.externalIPs`, then the load balancer's addresses and host names; kept only if [`crate::Want::external`].
     pub external: Box<[External]>,
     pub selected: Selected,
@@ -37,6 +37,11 @@ pub enum External {
 impl Service {
     pub fn is_headless(&self) -> bool {
         matches!(self.kind, ServiceType::Headless)
+    }
+
+    /// Whether it is reached at the address from outside.
+    pub fn has_outside(&self, address: IpAddr) -> bool {
+        self.external.contains(&External::Address(address))
     }
 
     /// None for headless Services and those under another name.

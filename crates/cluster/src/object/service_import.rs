@@ -1,6 +1,6 @@
 use std::net::IpAddr;
 
-use super::Port;
+use super::Ports;
 use crate::key::Key;
 use crate::want::Selected;
 
@@ -11,6 +11,6 @@ pub struct ServiceImport {
     pub headless: bool,
     /// The addresses of the cluster set; none if headless.
     pub ips: Box<[IpAddr]>,
-    pub ports: Box<[Port]>,
+    pub ports: Ports,
     pub selected: Selected,
 }

@@ -8,6 +8,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::Shared;
 use super::measure::Triggered;
+use super::memory::{Freed, give_back};
 use crate::index::{Change, Index};
 use crate::key::Key;
 use crate::object::{Kind, Object, Pod};
@@ -47,7 +48,7 @@ pub(crate) fn channel() -> (mpsc::Sender<News>, mpsc::Receiver<News>) {
 
 /// Runs until all sources have hung up.
 pub(crate) async fn run(mut news: mpsc::Receiver<News>, shared: Arc<Shared>) {
-    let mut writer = Writer { index: Index::new(), lists: 0, triggered: Vec::new() };
+    let mut writer = Writer { index: Index::new(), lists: 0, triggered: Vec::new(), freed: Freed::default() };
     let mut batch = Vec::with_capacity(BATCH);
     let mut due = Instant::now();
     while news.recv_many(&mut batch, BATCH).await > 0 {
@@ -65,6 +66,9 @@ pub(crate) async fn run(mut news: mpsc::Receiver<News>, shared: Arc<Shared>) {
             writer.triggered.drain(..).for_each(|(service, when)| when.served(&snapshot, &service));
             due = Instant::now() + if writer.lists == 0 { BETWEEN } else { BETWEEN_IN_LIST };
         }
+        if writer.lists == 0 && writer.freed.is_much() {
+            give_back();
+        }
     }
 }
 
@@ -74,6 +78,7 @@ struct Writer {
     lists: u32,
     /// Slices that the next snapshot serves first.
     triggered: Vec<(Key, Triggered)>,
+    freed: Freed,
 }
 
 impl Writer {
@@ -95,11 +100,15 @@ impl Writer {
             };
             match change {
                 Change::ListBegins(kind) => self.lists |= bit(kind),
-                Change::ListEnds(kind) => self.lists &= !bit(kind),
+                Change::ListEnds(kind) => {
+                    self.lists &= !bit(kind);
+                    self.freed.list();
+                }
                 _ => {}
             }
             if self.index.apply(change, now) {
                 changed = true;
+                self.freed.change();
                 self.triggered.extend(triggered);
             }
         }

@@ -2,6 +2,7 @@
 //! arguments allow it.
 
 mod fixed;
+mod heap;
 mod ifaddrs;
 mod incoming;
 mod message;
@@ -13,6 +14,7 @@ mod process;
 use std::io;
 
 use fixed::Fixed;
+pub(crate) use heap::trim_heap;
 pub(crate) use ifaddrs::link_addrs;
 pub(crate) use incoming::Incoming;
 pub(crate) use option::set_option;

@@ -108,7 +108,7 @@ fn each<'a>(ask: &Ask<'a>, mut take: impl FnMut(Option<Hit<'a>>, IpAddr)) {
             addresses.iter().for_each(|address| take(Some(own(&service.key, *address)), *address));
         }
         ServiceType::Headless => {
-            for endpoint in &slice.endpoints {
+            for endpoint in slice.endpoints.iter() {
                 let hit = Hit { endpoint: Some(endpoint), ..own(&service.key, endpoint.address) };
                 take(Some(hit), endpoint.address);
             }

@@ -36,7 +36,7 @@ pub(super) struct Hit<'s> {
     /// All of them; the filter knows which are asked for.
     pub ports: &'s [Port],
     /// None for an address of the Service itself.
-    pub endpoint: Option<&'s Endpoint>,
+    pub endpoint: Option<Endpoint<'s>>,
     /// The cluster an endpoint of a cluster set is in; empty otherwise.
     pub cluster: &'s str,
 }
@@ -134,7 +134,7 @@ impl<'s> Behind<'s> {
             let wanted = slice
                 .endpoints
                 .iter()
-                .filter(move |endpoint| filter.takes_endpoint(endpoint, self.pod_names, self.any_zone));
+                .filter(move |endpoint| filter.takes_endpoint(*endpoint, self.pod_names, self.any_zone));
             wanted.map(move |endpoint| Hit {
                 key,
                 address: endpoint.address,

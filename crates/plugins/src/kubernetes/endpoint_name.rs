@@ -15,9 +15,9 @@ pub(super) enum EndpointName<'s> {
 }
 
 impl<'s> EndpointName<'s> {
-    pub fn of(endpoint: &'s Endpoint, pod_names: bool) -> Self {
-        let pod = || endpoint.pod.as_deref().filter(|_| pod_names);
-        match (endpoint.hostname.as_deref().or_else(pod), &endpoint.spelling) {
+    pub fn of(endpoint: Endpoint<'s>, pod_names: bool) -> Self {
+        let pod = || endpoint.pod().filter(|_| pod_names);
+        match (endpoint.hostname().or_else(pod), endpoint.spelling()) {
             (Some(text), _) => dashed_address(text.as_bytes()).map_or(Self::Text(text), Self::Address),
             (None, Some(spelling)) => Self::Spelt(spelling),
             (None, None) => Self::Address(endpoint.address),
@@ -141,21 +141,13 @@ pub(super) fn undashed(label: &[u8]) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
+    use cluster::object::Details;
+
     use super::*;
 
-    fn endpoint(
-        hostname: Option<&str>,
-        pod: Option<&str>,
-        address: &str,
-        spelling: Option<&str>,
-    ) -> Endpoint {
-        Endpoint {
-            address: address.parse().unwrap(),
-            spelling: spelling.map(Into::into),
-            hostname: hostname.map(Into::into),
-            pod: pod.map(Into::into),
-            zone: None,
-        }
+    fn details(hostname: Option<&str>, pod: Option<&str>, spelling: Option<&str>) -> Details {
+        let text = |text: Option<&str>| text.map(Into::into);
+        Details { spelling: text(spelling), hostname: text(hostname), pod: text(pod), zone: None }
     }
 
     #[test]
@@ -170,9 +162,10 @@ mod tests {
             (None, None, "fd00::", Some("fd00:0::"), "fd00-0--0", "fd00-0--0"),
             (Some("10-0-0-9"), None, "10.0.0.1", None, "10-0-0-9", "10-0-0-9"),
         ] {
-            let endpoint = endpoint(hostname, pod, address, spelling);
+            let details = details(hostname, pod, spelling);
+            let endpoint = Endpoint::new(address.parse().unwrap(), Some(&details));
             for (pod_names, expected) in [(false, plain), (true, by_pod)] {
-                let name = EndpointName::of(&endpoint, pod_names);
+                let name = EndpointName::of(endpoint, pod_names);
                 let label = name.label().unwrap();
                 assert_eq!(std::str::from_utf8(label.as_bytes()), Ok(expected), "{endpoint:?}");
                 assert!(Wanted::new(expected.to_ascii_lowercase().as_bytes()).is(name), "{endpoint:?}");

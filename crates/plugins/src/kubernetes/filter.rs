@@ -104,12 +104,12 @@ impl<'q> Filter<'q> {
         self.takes_any(&slice.ports) && (!in_set || !self.asks_endpoint() || cluster_fits())
     }
 
-    pub fn takes_endpoint(&self, endpoint: &Endpoint, pod_names: bool, any_zone: bool) -> bool {
+    pub fn takes_endpoint(&self, endpoint: Endpoint<'_>, pod_names: bool, any_zone: bool) -> bool {
         let named = match &self.endpoints {
             Endpoints::OfService | Endpoints::Any => true,
             Endpoints::Named(wanted) => wanted.is(EndpointName::of(endpoint, pod_names)),
         };
-        let in_zone = |zone: Zone<'_>| endpoint.zone.as_deref().is_some_and(|of| zone.is(of));
+        let in_zone = |zone: Zone<'_>| endpoint.zone().is_some_and(|of| zone.is(of));
         named && (any_zone || self.zone.is_none_or(in_zone))
     }
 }

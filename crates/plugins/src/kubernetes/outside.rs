@@ -117,7 +117,7 @@ impl Kubernetes {
             if !slice.selected.by(self.joined.selector) || !filter.takes_slice(slice, false) {
                 continue;
             }
-            for endpoint in slice.endpoints.iter().filter(|it| filter.takes_endpoint(it, pod_names, true)) {
+            for endpoint in slice.endpoints.iter().filter(|it| filter.takes_endpoint(*it, pod_names, true)) {
                 let address = endpoint.address;
                 let hit = Hit { key: &entry.key, address, ports: &[], endpoint: Some(endpoint), cluster: "" };
                 let target = Identity::of(&hit, pod_names).front();

@@ -8,7 +8,7 @@ use super::address::{ip, is_usual};
 use super::{key, number, selected};
 use crate::api::message::{self, EndpointPort, ObjectMeta};
 use crate::key::Key;
-use crate::object::{Endpoint, EndpointSlice, Imported, Port};
+use crate::object::{Details, EndpointSlice, Imported, Port};
 use crate::want::Want;
 
 const SERVICE: &str = "kubernetes.io/service-name";
@@ -22,19 +22,22 @@ pub(super) fn slice(it: message::EndpointSlice, want: &Want) -> Option<EndpointS
     let meta = it.metadata;
     let mut zones = Zones::default();
     let ready = it.endpoints.into_iter().filter(|endpoint| endpoint.conditions.ready != Some(false));
+    let mut endpoints = ready.flat_map(|endpoint| addresses(endpoint, want, &mut zones)).collect::<Vec<_>>();
+    one_zone_each(&mut endpoints);
     Some(EndpointSlice {
         key: key(&meta)?,
         service: owner(&meta, SERVICE),
         imported: owner(&meta, IMPORT)
-            .map(|service| Imported { service, cluster: meta.label(CLUSTER).unwrap_or_default().into() }),
+            .map(|service| Imported { service, cluster: meta.label(CLUSTER).unwrap_or_default().into() })
+            .map(Box::new),
         ports: it.ports.into_iter().map(port).collect(),
-        endpoints: one_zone_each(ready.flat_map(|endpoint| addresses(endpoint, want, &mut zones)).collect()),
+        endpoints: endpoints.into_iter().collect(),
         selected: selected(&want.selectors, &meta),
     })
 }
 
 /// One per address of an endpoint, all alike but for it.
-fn addresses(it: message::Endpoint, want: &Want, zones: &mut Zones) -> Vec<Endpoint> {
+fn addresses(it: message::Endpoint, want: &Want, zones: &mut Zones) -> Vec<(IpAddr, Details)> {
     let hostname: Option<Box<str>> = it.hostname.filter(|name| !name.is_empty()).map(Into::into);
     let pod = it.target_ref.map(|target| target.name);
     let pod: Option<Box<str>> =
@@ -44,7 +47,7 @@ fn addresses(it: message::Endpoint, want: &Want, zones: &mut Zones) -> Vec<Endpo
         let address = ip(&text)?;
         let spelling = (!is_usual(address, &text)).then(|| text.into());
         let (hostname, pod, zone) = (hostname.clone(), pod.clone(), zone.clone());
-        Some(Endpoint { address, spelling, hostname, pod, zone })
+        Some((address, Details { spelling, hostname, pod, zone }))
     });
     parsed.collect()
 }
@@ -63,15 +66,14 @@ fn owner(meta: &ObjectMeta, label: &str) -> Option<Key> {
 }
 
 /// An address that a slice has several times is in the zone that is said last, as in CoreDNS.
-fn one_zone_each(mut endpoints: Box<[Endpoint]>) -> Box<[Endpoint]> {
+fn one_zone_each(endpoints: &mut [(IpAddr, Details)]) {
     let zones: HashMap<IpAddr, Arc<str>> =
-        endpoints.iter().filter_map(|endpoint| Some((endpoint.address, endpoint.zone.clone()?))).collect();
+        endpoints.iter().filter_map(|(address, its)| Some((*address, its.zone.clone()?))).collect();
     if !zones.is_empty() {
-        for endpoint in &mut endpoints {
-            endpoint.zone = zones.get(&endpoint.address).cloned();
+        for (address, its) in endpoints {
+            its.zone = zones.get(address).cloned();
         }
     }
-    endpoints
 }
 
 /// The zones of one slice: a few texts for a hundred endpoints.

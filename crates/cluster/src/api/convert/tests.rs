@@ -6,7 +6,7 @@ use prost::Message;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::object::{Endpoint, EndpointSlice, Imported, Kind};
+use crate::object::{Details, EndpointSlice, Imported, Kind};
 
 fn read(kind: Kind, json: &Value) -> Raw {
     let raw = Raw::deserialize(kind, json.clone()).unwrap_or_else(|e| panic!("{json}: {e}"));
@@ -160,13 +160,13 @@ fn endpoints_keep_what_is_wanted() {
     ]);
     let endpoint =
         |at: &str, spelling: Option<&str>, hostname: Option<&str>, pod: Option<&str>, zone: Option<&str>| {
-            Endpoint {
-                address: address(at),
+            let details = Details {
                 spelling: spelling.map(Into::into),
                 hostname: hostname.map(Into::into),
                 pod: pod.map(Into::into),
                 zone: zone.map(Into::into),
-            }
+            };
+            (address(at), details)
         };
     let (a, pod, zone) = (Some("a"), Some(&long[..63]), Some("eu-1a"));
     let got = slice(given.clone(), json!({}), &all());
@@ -175,14 +175,14 @@ fn endpoints_keep_what_is_wanted() {
         endpoint("fd00::1", Some("FD00::1"), a, pod, zone),
         endpoint("10.0.0.2", None, None, None, zone),
     ];
-    assert_eq!(*got.endpoints, expected);
+    assert_eq!(got.endpoints, expected.into_iter().collect());
     let got = slice(given, json!({}), &Want::default());
     let expected = [
         endpoint("10.0.0.1", None, a, None, None),
         endpoint("fd00::1", Some("FD00::1"), a, None, None),
         endpoint("10.0.0.2", None, None, None, None),
     ];
-    assert_eq!(*got.endpoints, expected);
+    assert_eq!(got.endpoints, expected.into_iter().collect());
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn owners_of_slices() {
         let got = slice(json!([]), labels.clone(), &all());
         let imported =
             imported.map(|(service, cluster)| Imported { service: key(service), cluster: cluster.into() });
-        assert_eq!((got.service, got.imported), (service.map(key), imported), "{labels}");
+        assert_eq!((got.service, got.imported), (service.map(key), imported.map(Box::new)), "{labels}");
     };
     check(json!({"kubernetes.io/service-name": "web"}), Some("shop/web"), None);
     check(json!({"app": "web"}), None, None);
@@ -295,6 +295,6 @@ fn an_address_is_in_one_zone() {
         {"addresses": ["10.0.0.1"]},
     ]});
     let Object::EndpointSlice(slice) = convert(Kind::EndpointSlice, &json, &all()) else { panic!("{json}") };
-    let zones: Vec<&str> = slice.endpoints.iter().filter_map(|endpoint| endpoint.zone.as_deref()).collect();
+    let zones: Vec<&str> = slice.endpoints.iter().filter_map(|endpoint| endpoint.zone()).collect();
     assert_eq!(zones, ["b", "a", "b", "b"]);
 }

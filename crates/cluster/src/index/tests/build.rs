@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::index::Change;
 use crate::key::Key;
 use crate::object::{
-    Endpoint, EndpointSlice, External, Imported, Namespace, Object, Pod, Port, Service, ServiceImport,
+    Details, EndpointSlice, External, Imported, Namespace, Object, Pod, Port, Ports, Service, ServiceImport,
     ServiceType,
 };
 use crate::want::Selected;
@@ -49,13 +49,13 @@ pub fn external(name: &str, ips: &[u8], external: &[u8]) -> Object {
     Object::Service(Service {
         key: key(name),
         kind: ServiceType::ClusterIp(addresses(ips)),
-        ports: Box::default(),
+        ports: Ports::default(),
         external: external.iter().map(|n| External::Address(address(*n))).collect(),
         selected: Selected::default(),
     })
 }
 
-pub fn port(number: u16) -> Box<[Port]> {
+pub fn port(number: u16) -> Ports {
     [Port { name: "http".into(), protocol: "TCP".into(), number: Some(number) }].into()
 }
 
@@ -71,7 +71,7 @@ pub fn orphan(name: &str, endpoints: &[u8]) -> Object {
 pub fn imported(name: &str, service: Option<&str>, import: &str, endpoints: &[u8]) -> Object {
     Object::EndpointSlice(EndpointSlice {
         service: service.map(key),
-        imported: Some(Imported { service: key(import), cluster: "west".into() }),
+        imported: Some(Box::new(Imported { service: key(import), cluster: "west".into() })),
         ..bare_slice(name, endpoints)
     })
 }
@@ -81,14 +81,10 @@ pub fn bare_slice(name: &str, endpoints: &[u8]) -> EndpointSlice {
         key: key(name),
         service: None,
         imported: None,
-        ports: Box::default(),
-        endpoints: endpoints.iter().map(|n| endpoint(*n)).collect(),
+        ports: Ports::default(),
+        endpoints: endpoints.iter().map(|n| (address(*n), Details::default())).collect(),
         selected: Selected::default(),
     }
-}
-
-fn endpoint(n: u8) -> Endpoint {
-    Endpoint { address: address(n), spelling: None, hostname: None, pod: None, zone: None }
 }
 
 pub fn pod(name: &str, ips: &[u8]) -> Object {
@@ -105,7 +101,7 @@ pub fn import(name: &str, ips: &[u8]) -> Object {
         key: key(name),
         headless: ips.is_empty(),
         ips: addresses(ips),
-        ports: Box::default(),
+        ports: Ports::default(),
         selected: Selected::default(),
     })
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::View;
 use super::build::*;
 use crate::index::{Change, Index};
-use crate::object::{External, Kind, Object};
+use crate::object::{EndpointSlice, External, Kind, Object};
 use crate::snapshot::Entry;
 use crate::want::Selected;
 
@@ -55,10 +55,10 @@ impl Model {
                 }
                 Object::EndpointSlice(slice) => {
                     if let Some(service) = &slice.service {
-                        entry(&mut view, service).slices.push(Arc::new(slice.clone()));
+                        push(&mut entry(&mut view, service).slices, slice);
                     }
                     if let Some(imported) = &slice.imported {
-                        entry(&mut view, &imported.service).imported.push(Arc::new(slice.clone()));
+                        push(&mut entry(&mut view, &imported.service).imported, slice);
                     }
                 }
                 Object::Pod(_) => {}
@@ -103,13 +103,11 @@ fn name_of(object: &Object) -> String {
 }
 
 fn entry<'v>(view: &'v mut View, key: &crate::key::Key) -> &'v mut Entry {
-    view.entries.entry(key.to_string()).or_insert_with(|| Entry {
-        key: key.clone(),
-        service: None,
-        slices: vec![],
-        import: None,
-        imported: vec![],
-    })
+    view.entries.entry(key.to_string()).or_insert_with(|| Entry::new(key.clone()))
+}
+
+fn push(slices: &mut Box<[Arc<EndpointSlice>]>, slice: &EndpointSlice) {
+    *slices = slices.iter().cloned().chain([Arc::new(slice.clone())]).collect();
 }
 
 /// None if an object does not have an address; else what orders it among the others that do.
@@ -159,7 +157,7 @@ fn any_object() -> impl Strategy<Value = Object> {
                 let mut made = bare_slice(name, &endpoints);
                 made.service = service.map(key);
                 let west = |import| crate::object::Imported { service: key(import), cluster: "west".into() };
-                made.imported = import.map(west);
+                made.imported = import.map(west).map(Box::new);
                 made.ports = port(number);
                 Object::EndpointSlice(made)
             }

@@ -2,7 +2,7 @@
 
 use super::build::*;
 use crate::index::{Change, Index};
-use crate::object::{Endpoint, EndpointSlice, External, Kind, Namespace, Object, Pod, Service, ServiceType};
+use crate::object::{Details, EndpointSlice, External, Kind, Namespace, Object, Pod, Service, ServiceType};
 use crate::snapshot::Modified;
 use crate::want::Selected;
 
@@ -76,9 +76,9 @@ fn serials_move_with_slices() {
         edit(&mut made);
         Object::EndpointSlice(made)
     };
-    let first = |set: fn(&mut Endpoint)| {
+    let detailed = |details: Details| {
         let Object::EndpointSlice(mut made) = slice("n/s", "n/a", &[1]) else { unreachable!() };
-        made.endpoints.iter_mut().for_each(set);
+        made.endpoints = [(address(1), details)].into_iter().collect();
         Object::EndpointSlice(made)
     };
     let local = slice("n/s", "n/a", &[1]);
@@ -87,8 +87,18 @@ fn serials_move_with_slices() {
     check("same", Some(&local), Some(&local), NONE);
     check("addresses", Some(&local), Some(&slice("n/s", "n/a", &[1, 2])), INTERNAL);
     check("ports", Some(&local), Some(&edit(|s| s.ports = port(80))), INTERNAL);
-    check("hostname", Some(&local), Some(&first(|e| e.hostname = Some("h".into()))), INTERNAL);
-    check("zone", Some(&local), Some(&first(|e| e.zone = Some("z".into()))), INTERNAL);
+    check(
+        "hostname",
+        Some(&local),
+        Some(&detailed(Details { hostname: Some("h".into()), ..Details::default() })),
+        INTERNAL,
+    );
+    check(
+        "zone",
+        Some(&local),
+        Some(&detailed(Details { zone: Some("z".into()), ..Details::default() })),
+        INTERNAL,
+    );
     check("moves", Some(&local), Some(&slice("n/s", "n/b", &[1])), INTERNAL);
 
     let far = imported("n/s", None, "n/i", &[1]);
