@@ -33,7 +33,8 @@ fn check(arguments: &[&str], verb: &str) {
         return;
     }
     let arguments = arguments.iter().map(|argument| (*argument).to_owned()).collect();
-    let cluster = Cluster::alone_with(Settings { audit: true, arguments }).expect("an API server");
+    let cluster = Cluster::alone_with(Settings { audit: true, arguments, ..Settings::default() })
+        .expect("an API server");
     load::install_service_imports(cluster.api()).expect("ServiceImports");
     let objects = generate::cluster(1, Size { services: 30, pods: 20, imports: 10 });
     load::load(cluster.api(), &objects).unwrap_or_else(|error| panic!("{error}"));

@@ -18,15 +18,17 @@ pub mod marks;
 pub mod names;
 pub mod objects;
 pub mod stored;
+mod token;
 
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
+use crate::network::Place;
 use crate::peers::Peer;
 use crate::ports;
 use crate::process::Process;
@@ -35,12 +37,15 @@ use credentials::TOKEN;
 pub use api::{Api, Method, Response};
 pub use etcd::Etcd;
 pub use stored::Stored;
+pub use token::Signer;
 
 /// Five seconds are usual; builds on the same machine make it more.
 const START: Duration = Duration::from_secs(120);
 
 /// Services may have addresses of both families.
 const SERVICE_RANGES: &str = "10.96.0.0/16,fd00:10:96::/112";
+
+const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
 /// Logs who asked for what, without bodies, once per request and once per watch that begins.
 const AUDIT_POLICY: &str = "\
@@ -58,6 +63,8 @@ pub struct Settings {
     pub audit: bool,
     /// Further arguments.
     pub arguments: Vec<String>,
+    /// Where it runs, together with its etcd.
+    pub place: Place,
 }
 
 /// A running API server with its own data in an etcd.
@@ -80,7 +87,7 @@ impl Cluster {
 
     /// The same with settings of its own.
     pub fn alone_with(settings: Settings) -> Result<Self> {
-        Self::start_with(&Arc::new(Etcd::start()?), "alone", settings)
+        Self::start_with(&Arc::new(Etcd::start_at(&settings.place)?), "alone", settings)
     }
 
     /// A cluster on an etcd that others may use too; `name` must be its own among them.
@@ -95,10 +102,12 @@ impl Cluster {
         std::fs::write(folder.path().join("audit-policy.yaml"), AUDIT_POLICY)?;
         let port = ports::free()?;
         let process = start_api_server(name, folder.path(), port, etcd, &settings)?;
-        let api = wait_until_ready(&process, folder.path(), port)?;
-        std::fs::write(folder.path().join("kubeconfig"), kubeconfig(name, folder.path(), port, TOKEN))?;
+        let url = url(settings.place.address, port);
+        let api = wait_until_ready(&process, folder.path(), &url)?;
         let (name, process, etcd) = (name.to_owned(), Some(process), Arc::clone(etcd));
-        Ok(Self { name, process, etcd, folder, port, settings, api })
+        let cluster = Self { name, process, etcd, folder, port, settings, api };
+        std::fs::write(cluster.kubeconfig(), cluster.kubeconfig_with(TOKEN))?;
+        Ok(cluster)
     }
 
     pub fn name(&self) -> &str {
@@ -107,7 +116,7 @@ impl Cluster {
 
     /// `https://127.0.0.1:PORT`
     pub fn url(&self) -> String {
-        url(self.port)
+        url(self.settings.place.address, self.port)
     }
 
     /// A file for kubectl, Rhumb and external-dns, with an admin's rights.
@@ -117,7 +126,22 @@ impl Cluster {
 
     /// The text of such a file for whoever holds `token`.
     pub fn kubeconfig_with(&self, token: &str) -> String {
-        kubeconfig(&self.name, self.folder.path(), self.port, token)
+        self.kubeconfig_of(&format!("token: {token}"))
+    }
+
+    /// The same for whoever's token is in a file, and may change there.
+    pub fn kubeconfig_with_file(&self, token_file: &Path) -> String {
+        self.kubeconfig_of(&format!("tokenFile: {}", token_file.display()))
+    }
+
+    fn kubeconfig_of(&self, user: &str) -> String {
+        kubeconfig(&self.name, &self.url(), &self.ca_file(), user)
+    }
+
+    /// Signs tokens of a service account, which must be there.
+    pub fn signer(&self, namespace: &str, account: &str) -> Result<Signer> {
+        let account = self.api.get(&format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}"))?;
+        Signer::new(&self.folder.path().join(credentials::SERVICE_ACCOUNT_KEY), account, ISSUER)
     }
 
     /// One JSON object per line, if [`Settings::audit`] is set.
@@ -166,11 +190,24 @@ impl Cluster {
 
     /// Brings it back where it was, with the data it had.
     pub fn start_again(&mut self) -> Result<()> {
+        self.begin_again()?;
+        self.wait_until_ready()
+    }
+
+    /// The same without waiting for it.
+    pub fn begin_again(&mut self) -> Result<()> {
         self.stop()?;
         let process =
             start_api_server(&self.name, self.folder.path(), self.port, &self.etcd, &self.settings)?;
-        self.api = wait_until_ready(&process, self.folder.path(), self.port)?;
         self.process = Some(process);
+        Ok(())
+    }
+
+    /// Waits until the API server answers, if it is there.
+    pub fn wait_until_ready(&mut self) -> Result<()> {
+        if let Some(process) = &self.process {
+            self.api = wait_until_ready(process, self.folder.path(), &self.url())?;
+        }
         Ok(())
     }
 }
@@ -181,8 +218,8 @@ impl Drop for Cluster {
     }
 }
 
-fn url(port: u16) -> String {
-    format!("https://127.0.0.1:{port}")
+fn url(address: Ipv4Addr, port: u16) -> String {
+    format!("https://{address}:{port}")
 }
 
 /// kube-apiserver makes it at its first start: certificate and the authority that signed it.
@@ -198,15 +235,16 @@ fn start_api_server(
     settings: &Settings,
 ) -> Result<Process> {
     let file = |name: &str| folder.join(name).display().to_string();
-    let mut command = Command::new(Peer::KubeApiserver.locate()?);
+    let address = settings.place.address;
+    let mut command = settings.place.command(Peer::KubeApiserver.locate()?);
     command.args([
         format!("--etcd-servers={}", etcd.url()),
         format!("--etcd-prefix=/{name}"),
         format!("--secure-port={port}"),
-        "--bind-address=127.0.0.1".into(),
-        "--advertise-address=127.0.0.1".into(),
+        format!("--bind-address={address}"),
+        format!("--advertise-address={address}"),
         format!("--cert-dir={}", file("certs")),
-        "--service-account-issuer=https://kubernetes.default.svc.cluster.local".into(),
+        format!("--service-account-issuer={ISSUER}"),
         format!("--service-account-key-file={}", file(credentials::SERVICE_ACCOUNT_PUBLIC)),
         format!("--service-account-signing-key-file={}", file(credentials::SERVICE_ACCOUNT_KEY)),
         format!("--service-cluster-ip-range={SERVICE_RANGES}"),
@@ -224,7 +262,7 @@ fn start_api_server(
     Process::start(format!("kube-apiserver {name}"), command)
 }
 
-fn wait_until_ready(process: &Process, folder: &Path, port: u16) -> Result<Api> {
+fn wait_until_ready(process: &Process, folder: &Path, url: &str) -> Result<Api> {
     let deadline = Instant::now() + START;
     loop {
         if let Some(status) = process.exit_status() {
@@ -232,7 +270,7 @@ fn wait_until_ready(process: &Process, folder: &Path, port: u16) -> Result<Api> 
             return Err(Error::new(format!("{} ended ({status}):\n{}", process.name(), process.output())));
         }
         // The certificate is there some time before anybody listens.
-        let why_not = match Api::new(url(port), TOKEN, &certificate(folder)) {
+        let why_not = match Api::new(url.to_owned(), TOKEN, &certificate(folder)) {
             Ok(api) => match api.send(Method::GET, "/readyz", None) {
                 Ok(response) if response.status == 200 => return Ok(api),
                 Ok(response) => response.text(),
@@ -248,8 +286,8 @@ fn wait_until_ready(process: &Process, folder: &Path, port: u16) -> Result<Api> 
     }
 }
 
-fn kubeconfig(name: &str, folder: &Path, port: u16, token: &str) -> String {
-    let (url, ca) = (url(port), certificate(folder).display().to_string());
+fn kubeconfig(name: &str, url: &str, ca: &Path, user: &str) -> String {
+    let ca = ca.display();
     format!(
         "apiVersion: v1
 kind: Config
@@ -267,7 +305,7 @@ contexts:
 users:
 - name: somebody
   user:
-    token: {token}
+    {user}
 "
     )
 }

@@ -3,13 +3,13 @@
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use crate::client::{self, Transport};
 use crate::error::{Context, Error, Result};
+use crate::network::Place;
 use crate::peers::Peer;
 use crate::process::Process;
 use crate::{ports, rhumb};
@@ -63,11 +63,22 @@ impl DnsServer {
 
     /// The same with further files (name, text) beside the Corefile, such as zones.
     pub fn start_with_files(kind: Kind, corefile: &str, port: u16, files: &[(&str, &str)]) -> Result<Self> {
+        Self::start_at(&Place::default(), kind, corefile, port, files)
+    }
+
+    /// The same on the loopback of another network, which the caller must have entered.
+    pub fn start_at(
+        place: &Place,
+        kind: Kind,
+        corefile: &str,
+        port: u16,
+        files: &[(&str, &str)],
+    ) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         for (name, text) in files.iter().chain(&[("Corefile", corefile)]) {
             std::fs::write(folder.path().join(name), text).context(name)?;
         }
-        let mut command = Command::new(kind.binary()?);
+        let mut command = place.command(kind.binary()?);
         command.args(["-conf", "Corefile"]).current_dir(folder.path());
         let process = Process::start(kind.name(), command)?;
         let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, port));

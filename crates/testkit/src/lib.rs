@@ -1,7 +1,7 @@
 //! What tests and benches stand on: the real servers, a source of questions, and a judge of answers.
 //!
 //! - [`peers`] finds (or builds) the real CoreDNS, etcd, kube-apiserver and others;
-//!   [`process`] runs them, [`ports`] gives them addresses.
+//!   [`process`] runs them, [`ports`] gives them addresses, [`network`] puts them apart.
 //! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile, [`verdict`] tells whether they take it; [`cluster`]
 //!   starts a Kubernetes API.
 //! - [`query`] makes questions from a seed, [`client`] asks them, [`compare`] tells two servers apart
@@ -26,6 +26,7 @@ pub mod message;
 pub mod mmdb;
 mod mnemonic;
 pub mod name;
+pub mod network;
 pub mod peers;
 pub mod ports;
 pub mod process;

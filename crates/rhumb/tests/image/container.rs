@@ -1,55 +1,24 @@
 //! What a container runtime does, with the kernel's own tools: networks for a pod and its node, and in the pod's a
 //! process with its own processes, mounts and root, and with no more rights than its security context gives.
 
-use std::fs::File;
 use std::net::Ipv4Addr;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use testkit::Result;
 use testkit::client::{self, Transport};
 use testkit::cluster::objects::text;
 use testkit::dns_server;
 use testkit::message::{Message, Record};
+use testkit::network::Network;
 use testkit::process::Process;
 use wire::{NameBuf, Query, Rtype};
 
 use crate::archive::Image;
 
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// A network that lives as long as this: a process holds it.
-pub struct Network(Process);
-
-impl Network {
-    /// Sets it up with the commands of a shell script.
-    fn start(name: &str, script: &str) -> Result<Self> {
-        let mut command = Command::new("unshare");
-        let script = format!("ip link set lo up\n{script}\necho it is up\nexec sleep infinity");
-        command.args(["--net", "--", "sh", "-ec", &script]);
-        let holder = Process::start(name, command)?;
-        holder.wait_for_line("it is up", PATIENCE)?;
-        Ok(Self(holder))
-    }
-
-    fn path(&self) -> String {
-        format!("/proc/{}/ns/net", self.0.pid())
-    }
-
-    /// Runs something in here; sockets made by it stay in here, wherever they are used then.
-    pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        let namespace = File::open(self.path()).unwrap();
-        let entered = || {
-            move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).unwrap();
-            work()
-        };
-        std::thread::scope(|scope| scope.spawn(entered).join().unwrap())
-    }
-}
 
 /// A pod's network and its node's, and the cable between them. Low ports are for the privileged.
 pub struct Sandbox {
@@ -63,7 +32,7 @@ const POD: Ipv4Addr = Ipv4Addr::new(10, 244, 0, 2);
 impl Sandbox {
     pub fn start() -> Result<Self> {
         let node = Network::start("the node", "")?;
-        let path = node.path();
+        let path = node.path().display().to_string();
         let cable = format!(
             "grep -qx 1024 /proc/sys/net/ipv4/ip_unprivileged_port_start
             ip link add name eth0 type veth peer name pod netns {}
@@ -71,7 +40,7 @@ impl Sandbox {
             ip link set eth0 up
             nsenter --net={path} ip addr add {NODE}/24 dev pod
             nsenter --net={path} ip link set pod up",
-            node.0.pid()
+            node.pid()
         );
         Ok(Self { node, pod: Network::start("the pod", &cable)? })
     }
@@ -138,7 +107,7 @@ impl Container {
         make_mount_points(&root, mounts);
         let script = script(image, &root, mounts, environment);
         let mut command = Command::new("nsenter");
-        command.arg(format!("--net={}", sandbox.pod.path()));
+        command.arg(format!("--net={}", sandbox.pod.path().display()));
         // The outer of the two spaces of processes ends with us, and everything in it; in the inner one the server is
         // the first process, as in a container.
         command.args(["--", "unshare", "--mount", "--pid", "--kill-child", "--fork"]);

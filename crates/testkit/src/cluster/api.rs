@@ -13,12 +13,15 @@ use crate::error::{Context, Error, Result};
 
 pub use ureq::http::Method;
 
+const PATIENCE: Duration = Duration::from_secs(30);
+
 /// Clones share their connections; give each thread one.
 #[derive(Clone)]
 pub struct Api {
     agent: ureq::Agent,
     url: String,
     token: String,
+    patience: Duration,
 }
 
 /// What the server said, whatever it said.
@@ -54,13 +57,14 @@ impl Api {
             .unversioned_rustls_crypto_provider(provider)
             .root_certs(RootCerts::Specific(Arc::new(roots)))
             .build();
-        let agent = ureq::Agent::config_builder()
-            .tls_config(tls)
-            .http_status_as_error(false)
-            .timeout_global(Some(Duration::from_secs(30)))
-            .build()
-            .new_agent();
-        Ok(Self { agent, url, token: token.to_owned() })
+        let agent =
+            ureq::Agent::config_builder().tls_config(tls).http_status_as_error(false).build().new_agent();
+        Ok(Self { agent, url, token: token.to_owned(), patience: PATIENCE })
+    }
+
+    /// The same with another limit to how long a request may take.
+    pub fn patient(&self, patience: Duration) -> Self {
+        Self { patience, ..self.clone() }
     }
 
     pub fn get(&self, path: &str) -> Result<Value> {
@@ -104,11 +108,16 @@ impl Api {
         if let Some((content_type, _)) = body {
             request = request.header("content-type", content_type);
         }
+        let limit = Some(self.patience);
         let response = match body {
             Some((_, value)) => {
-                self.agent.run(request.body(serde_json::to_vec(value).context(&what)?).context(&what)?)
+                let request = request.body(serde_json::to_vec(value).context(&what)?).context(&what)?;
+                self.agent.run(self.agent.configure_request(request).timeout_global(limit).build())
             }
-            None => self.agent.run(request.body(()).context(&what)?),
+            None => {
+                let request = request.body(()).context(&what)?;
+                self.agent.run(self.agent.configure_request(request).timeout_global(limit).build())
+            }
         };
         let mut response = response.context(&what)?;
         let status = response.status().as_u16();

@@ -1,37 +1,43 @@
 //! One etcd member on loopback, without TLS.
 
+use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::error::{Error, Result};
+use super::objects::text;
+use crate::error::{Context, Error, Result};
+use crate::network::Place;
 use crate::peers::Peer;
 use crate::ports;
-use crate::process::Process;
+use crate::process::{Process, Signal};
 
 const START: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_secs(2);
 
 /// Ended when dropped, and its data with it.
 pub struct Etcd {
-    process: Process,
+    process: Mutex<Process>,
+    place: Place,
+    ports: [u16; 2],
     url: String,
-    _data: TempDir,
+    data: TempDir,
 }
 
 impl Etcd {
     pub fn start() -> Result<Self> {
+        Self::start_at(&Place::default())
+    }
+
+    /// On the loopback of another network, perhaps.
+    pub fn start_at(place: &Place) -> Result<Self> {
         let data = tempfile::tempdir()?;
-        let url = format!("http://127.0.0.1:{}", ports::free()?);
-        let peer = format!("http://127.0.0.1:{}", ports::free()?);
-        let mut command = Command::new(Peer::Etcd.locate()?);
-        command.arg("--data-dir").arg(data.path().join("etcd"));
-        command.args(["--listen-client-urls", &url, "--advertise-client-urls", &url]);
-        command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
-        command.args(["--initial-cluster", &format!("default={peer}")]);
-        // The data need not survive a power failure, only the test.
-        command.args(["--unsafe-no-fsync", "--log-level", "warn"]);
-        let etcd = Self { process: Process::start("etcd", command)?, url, _data: data };
+        let ports = [ports::free()?, ports::free()?];
+        let process = Mutex::new(start(place, ports, data.path())?);
+        let etcd = Self { process, place: place.clone(), ports, url: url(ports[0]), data };
         etcd.wait_until_healthy()?;
         Ok(etcd)
     }
@@ -41,25 +47,78 @@ impl Etcd {
         &self.url
     }
 
-    pub fn process(&self) -> &Process {
-        &self.process
+    /// Sends a signal to it, such as the two that stop it and let it go on.
+    pub fn signal(&self, signal: Signal) -> Result<()> {
+        self.process().signal(signal)
+    }
+
+    /// Takes it away at once; its data stay.
+    pub fn kill(&self) -> Result<()> {
+        self.process().kill().map(drop)
+    }
+
+    /// Brings a killed one back where it was, with the data it had. Does not wait for it.
+    pub fn start_again(&self) -> Result<()> {
+        *self.process() = start(&self.place, self.ports, self.data.path())?;
+        Ok(())
+    }
+
+    /// Forgets all of its history: only what is there now can be read, and nothing watched from an earlier version on.
+    /// Gives the version that is the oldest now.
+    pub fn compact(&self) -> Result<i64> {
+        // Any key will do: the head of each answer has the version.
+        let head = self.post("/v3/kv/range", &json!({"key": "AA=="}))?;
+        let revision = text(&head, "/header/revision").parse().context("etcd's revision")?;
+        self.post("/v3/kv/compaction", &json!({"revision": revision, "physical": true}))?;
+        Ok(revision)
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Result<Value> {
+        let body = serde_json::to_vec(body).context(path)?;
+        let answer = agent().post(format!("{}{path}", self.url)).send(body.as_slice());
+        let answer = answer.and_then(|mut answer| answer.body_mut().read_to_vec()).context(path)?;
+        serde_json::from_slice(&answer).context(path)
+    }
+
+    fn process(&self) -> MutexGuard<'_, Process> {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wait_until_healthy(&self) -> Result<()> {
-        let agent =
-            ureq::Agent::config_builder().timeout_global(Some(Duration::from_secs(2))).build().new_agent();
         let deadline = Instant::now() + START;
         loop {
             // 200 only once it has a leader, which is itself.
-            if agent.get(format!("{}/health", self.url)).call().is_ok() {
+            if agent().get(format!("{}/health", self.url)).call().is_ok() {
                 return Ok(());
             }
-            let ended = self.process.exit_status();
+            let process = self.process();
+            let ended = process.exit_status();
             if ended.is_some() || Instant::now() >= deadline {
                 let how = ended.map_or("does not get healthy".into(), |status| format!("ended ({status})"));
-                return Err(Error::new(format!("etcd {how}:\n{}", self.process.output())));
+                return Err(Error::new(format!("etcd {how}:\n{}", process.output())));
             }
+            drop(process);
             std::thread::sleep(Duration::from_millis(20));
         }
     }
+}
+
+fn url(port: u16) -> String {
+    format!("http://127.0.0.1:{port}")
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder().timeout_global(Some(ANSWER)).build().new_agent()
+}
+
+fn start(place: &Place, ports: [u16; 2], data: &Path) -> Result<Process> {
+    let [client, peer] = ports.map(url);
+    let mut command: Command = place.command(Peer::Etcd.locate()?);
+    command.arg("--data-dir").arg(data.join("etcd"));
+    command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
+    command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
+    command.args(["--initial-cluster", &format!("default={peer}")]);
+    // The data need not survive a power failure, only the test.
+    command.args(["--unsafe-no-fsync", "--log-level", "warn"]);
+    Process::start("etcd", command)
 }
