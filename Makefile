@@ -1,9 +1,9 @@
 # Every target is self-sufficient: it installs what it lacks (see scripts/tools). The logic is in scripts/.
 .DEFAULT_GOAL := help
-.PHONY: help run image test lint bench test-long fuzz peers
+.PHONY: help run image test lint bench bench-cluster test-long fuzz peers
 
 help: ## show this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-13s %s\n", $$1, $$2 }'
 
 run: ## build the server and serve the example on a high port
 	@scripts/run
@@ -19,6 +19,9 @@ lint: ## formatting, clippy, dependencies (bans, licenses, sources), text rules
 
 bench: ## CPU per query beside CoreDNS, Unbound and a bare echo
 	@scripts/bench
+
+bench-cluster: ## starts, memory and watches on large clusters beside CoreDNS
+	@scripts/bench-cluster
 
 test-long: ## hours: large counts and long outages; the report is kept under bench/results/
 	@scripts/test-long

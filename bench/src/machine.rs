@@ -51,13 +51,27 @@ pub fn needs_two_processors() -> Result<()> {
 
 /// Puts a process that was started elsewhere where it does not disturb the server.
 pub fn move_to_client_cpu(pid: u32) -> Result<()> {
-    let mut command = Command::new("taskset");
-    command.args(["-a", "-c", "-p", &CLIENT_CPU.to_string(), &pid.to_string()]);
-    let output = command.output().context("taskset")?;
-    if output.status.success() {
-        return Ok(());
+    move_to(pid, &CLIENT_CPU.to_string())
+}
+
+/// Lets a process run on both processors again.
+pub fn move_to_both_cpus(pid: u32) -> Result<()> {
+    move_to(pid, &format!("{SERVER_CPU}-{CLIENT_CPU}"))
+}
+
+/// With all its threads. One that ends meanwhile makes taskset fail, so it is tried again.
+fn move_to(pid: u32, cpus: &str) -> Result<()> {
+    const TRIES: u32 = 5;
+    let mut said = String::new();
+    for _ in 0..TRIES {
+        let output = Command::new("taskset").args(["-a", "-c", "-p", cpus, &pid.to_string()]).output();
+        let output = output.context("taskset")?;
+        if output.status.success() {
+            return Ok(());
+        }
+        said = String::from_utf8_lossy(&output.stderr).into_owned();
     }
-    Err(Error::new(format!("taskset: {}", String::from_utf8_lossy(&output.stderr))))
+    Err(Error::new(format!("taskset: {said}")))
 }
 
 /// Of what a command prints.

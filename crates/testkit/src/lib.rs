@@ -6,7 +6,7 @@
 //!   starts a Kubernetes API.
 //! - [`query`] makes questions from a seed, [`client`] asks them, [`compare`] tells two servers apart
 //!   by their answers and [`logs`] by their query logs.
-//! - [`scripted_upstream`] and [`http_receiver`] are fakes of what a server talks to.
+//! - [`scripted_upstream`], [`scripted_api`] and [`http_receiver`] are fakes of what a server talks to.
 //! - [`alloc`] counts allocations, [`dnsperf`] measures throughput, [`certificate`] makes TLS possible, [`mmdb`] makes
 //!   databases of places.
 //!
@@ -33,6 +33,7 @@ pub mod process;
 pub mod query;
 pub mod random;
 pub mod rhumb;
+pub mod scripted_api;
 pub mod scripted_upstream;
 pub mod verdict;
 

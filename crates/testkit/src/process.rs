@@ -180,7 +180,7 @@ impl Process {
         self.status_bytes("VmRSS")
     }
 
-    /// The most resident memory it ever had, in bytes.
+    /// The most resident memory it ever had, or had since the last reset, in bytes.
     pub fn vm_hwm(&self) -> Result<u64> {
         self.status_bytes("VmHWM")
     }
@@ -329,6 +329,7 @@ mod tests {
         let e = p.wait_for_line("three", Duration::from_millis(50)).unwrap_err().to_string();
         assert!(e.contains("time is up") && e.contains("one\ntwo"), "{e}");
         assert!(p.rss().unwrap() > 0 && p.vm_hwm().unwrap() >= p.rss().unwrap());
+        p.forget_peak().unwrap();
         p.cpu_times().unwrap();
     }
 

@@ -1,0 +1,86 @@
+//! Results for programs.
+
+use serde_json::{Map, Value, json};
+
+use crate::percentile::Times;
+use crate::results::{Outcome, PhaseRow, Results, Row, StormRow};
+use crate::targets::{self, Target};
+use bench::spread::Spread;
+
+pub fn value(results: &Results) -> Value {
+    let facts: Map<String, Value> =
+        results.machine.facts.iter().map(|(what, value)| ((*what).to_owned(), json!(value))).collect();
+    json!({
+        "machine": facts,
+        "rounds": results.plan.rounds,
+        "changes_per_round": results.plan.changes,
+        "storm_seconds": results.plan.storm_seconds,
+        "targets": targets::all(results).iter().map(target).collect::<Vec<_>>(),
+        "sizes": results.outcomes.iter().map(outcome).collect::<Vec<_>>(),
+        "storm": results.storm.iter().map(storm).collect::<Vec<_>>(),
+    })
+}
+
+fn target(target: &Target) -> Value {
+    json!({
+        "of": target.of,
+        "what": target.what,
+        "unit": target.unit,
+        "value": target.value,
+        "at_most": target.most,
+        "met": target.met(),
+    })
+}
+
+fn outcome(outcome: &Outcome) -> Value {
+    json!({
+        "size": outcome.size.letter,
+        "about": outcome.size.about,
+        "rows": outcome.rows.iter().map(row).collect::<Vec<_>>(),
+    })
+}
+
+fn row(row: &Row) -> Value {
+    json!({
+        "server": row.server.name(),
+        "start_seconds": spread(row.start),
+        "rss_octets": spread(row.rss),
+        "start_peak_octets": spread(row.start_peak),
+        "before_relist_octets": spread(row.relist_before),
+        "relist_peak_octets": spread(row.relist_peak),
+        "after_relist_octets": spread(row.relist_after),
+        "relist_growth": spread(row.relist_growth),
+        "write_to_answer_ms": times(&row.from_write),
+        "api_answer_to_answer_ms": times(&row.from_answer),
+    })
+}
+
+fn storm(row: &StormRow) -> Value {
+    json!({
+        "server": row.server.name(),
+        "without_changes": phase(&row.quiet),
+        "with_changes": phase(&row.storm),
+        "change_to_answer_ms": times(&row.delays),
+        "rss_octets": spread(row.rss),
+        "peak_octets": spread(row.peak),
+    })
+}
+
+fn phase(phase: &PhaseRow) -> Value {
+    json!({
+        "user_share": spread(phase.user),
+        "system_share": spread(phase.system),
+        "cpu_share": spread(phase.cpu),
+        "answers_ms": times(&phase.answers),
+        "lost": phase.lost,
+        "changes": phase.changes,
+    })
+}
+
+fn spread(s: Spread) -> Value {
+    json!({ "median": s.median, "min": s.min, "max": s.max })
+}
+
+fn times(times: &Times) -> Value {
+    json!({ "count": times.count(), "p50": times.p50(), "p99": times.p99(), "max": times.max() })
+}

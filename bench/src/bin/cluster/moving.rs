@@ -1,0 +1,67 @@
+//! The one Service whose endpoint moves: what is written, and how far a server has followed.
+
+use std::net::Ipv4Addr;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use testkit::cluster::objects::{Object, Resource};
+use testkit::error::Result;
+use testkit::message::Message;
+
+use crate::ask::Asker;
+use crate::data::ZONE;
+use crate::probe::{self, Probe, Type};
+
+pub const NAMESPACE: &str = "moving";
+const NAME: &str = "moving";
+const SLICE: &str = "moving-1";
+
+pub fn service() -> Object {
+    let body = json!({
+        "metadata": {"name": NAME},
+        "spec": {"clusterIP": "None", "ports": [{"name": "http", "protocol": "TCP", "port": 80}]},
+    });
+    Object::new(Resource::Service, NAMESPACE, NAME, body)
+}
+
+/// Its slice after the `n`th move.
+pub fn slice(n: u16) -> Object {
+    let mut body = endpoints(n);
+    body["metadata"] = json!({"name": SLICE, "labels": {"kubernetes.io/service-name": NAME}});
+    body["addressType"] = "IPv4".into();
+    body["ports"] = json!([{"name": "http", "protocol": "TCP", "port": 8080}]);
+    Object::new(Resource::EndpointSlice, NAMESPACE, SLICE, body)
+}
+
+/// What changes in it.
+pub fn endpoints(n: u16) -> Value {
+    json!({"endpoints": [{"addresses": [address(n)], "conditions": {"ready": true}}]})
+}
+
+fn address(n: u16) -> Ipv4Addr {
+    let [high, low] = n.to_be_bytes();
+    Ipv4Addr::new(10, 255, high, low)
+}
+
+/// Asks one server where the Service is.
+pub struct Follower {
+    asker: Asker,
+    packet: Vec<u8>,
+}
+
+impl Follower {
+    pub fn new(asker: Asker) -> Result<Self> {
+        let packet = Probe::new(&format!("{NAME}.{NAMESPACE}.{ZONE}."), Type::A, []).packet()?;
+        Ok(Self { asker, packet })
+    }
+
+    /// After how many moves it is where the server says; none if it says nothing.
+    pub fn at(&self, patience: Duration) -> Result<Option<u16>> {
+        Ok(self.asker.ask(&self.packet, patience)?.as_ref().and_then(moves))
+    }
+}
+
+fn moves(reply: &Message) -> Option<u16> {
+    let [10, 255, high, low] = probe::address(reply.answer.first()?)?.octets() else { return None };
+    Some(u16::from_be_bytes([high, low]))
+}

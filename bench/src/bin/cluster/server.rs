@@ -1,0 +1,118 @@
+//! A server under measurement, alone on its processor, with the Corefile that kubeadm writes.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use tempfile::TempDir;
+use testkit::cluster::Cluster;
+use testkit::error::{Error, Result};
+use testkit::peers::Peer;
+use testkit::process::Process;
+use testkit::scripted_api::ScriptedApi;
+use testkit::{Kind, ports, rhumb};
+
+use crate::ask::Asker;
+use bench::machine::{SERVER_CPU, first_line};
+
+pub const SERVERS: [Kind; 2] = [Kind::Rhumb, Kind::CoreDns];
+
+/// kubeadm's, but for where things are and for the lameduck, which would be waited for at each end. The API server is
+/// named by `endpoint` and not by a kubeconfig: only so does CoreDNS ask for protobuf, as it does inside a cluster.
+const COREFILE: &str = ".:{port} {
+    bind 127.0.0.1
+    errors
+    health 127.0.0.1:{free}
+    ready 127.0.0.1:{free}
+    kubernetes cluster.local in-addr.arpa ip6.arpa {
+        {source}
+        pods insecure
+        fallthrough in-addr.arpa ip6.arpa
+        ttl 30
+    }
+    prometheus 127.0.0.1:{free}
+    forward . {upstream} {
+        max_concurrent 1000
+    }
+    cache 30 {
+        disable success cluster.local
+        disable denial cluster.local
+    }
+    loop
+    reload
+    loadbalance
+}
+";
+
+pub struct Server {
+    pub kind: Kind,
+    pub process: Process,
+    pub began: Instant,
+    pub addr: SocketAddr,
+    // After the process, so that it is gone when its files go.
+    _folder: TempDir,
+}
+
+/// Where the objects come from, in the words of a Corefile.
+pub struct Source(String);
+
+impl Source {
+    pub fn real(cluster: &Cluster) -> Self {
+        let (certificate, key) = cluster.client_certificate();
+        let files = [certificate, key, cluster.ca_file()].map(|file| file.display().to_string());
+        Self(format!("endpoint {}\n        tls {}", cluster.url(), files.join(" ")))
+    }
+
+    pub fn scripted(api: &ScriptedApi) -> Self {
+        Self(format!("endpoint {}", api.url()))
+    }
+}
+
+impl Server {
+    /// Starts it and waits for nothing.
+    pub fn start(kind: Kind, source: &Source, upstream: SocketAddr) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let addr = ports::free_addr()?;
+        let mut corefile = COREFILE
+            .replace("{port}", &addr.port().to_string())
+            .replace("{upstream}", &upstream.to_string())
+            .replace("{source}", &source.0);
+        while corefile.contains("{free}") {
+            corefile = corefile.replacen("{free}", &ports::free()?.to_string(), 1);
+        }
+        std::fs::write(folder.path().join("Corefile"), corefile)?;
+        let mut command = Command::new("taskset");
+        command.args(["-c", &SERVER_CPU.to_string()]).arg(binary(kind)?);
+        command.args(["-conf", "Corefile"]).current_dir(folder.path());
+        let began = Instant::now();
+        let process = Process::start(kind.name(), command)?;
+        Ok(Self { kind, process, began, addr, _folder: folder })
+    }
+
+    pub fn asker(&self) -> Result<Asker> {
+        Asker::new(self.addr)
+    }
+
+    pub fn failed(&self, how: &str) -> Error {
+        Error::new(format!("{} {how}; its output:\n{}", self.kind.name(), self.process.output()))
+    }
+}
+
+fn binary(kind: Kind) -> Result<PathBuf> {
+    match kind {
+        Kind::Rhumb => rhumb::binary(),
+        Kind::CoreDns => Peer::CoreDns.find().ok_or_else(|| Error::new("not built (peers/build coredns)")),
+    }
+}
+
+/// Of all that take part.
+pub fn versions() -> Vec<(&'static str, String)> {
+    let said = |kind| match binary(kind) {
+        Ok(path) => first_line(Command::new(path).arg("-version")),
+        Err(error) => error.to_string(),
+    };
+    let mut versions: Vec<_> = SERVERS.map(|kind| (kind.name(), said(kind))).into();
+    versions.extend([Peer::KubeApiserver, Peer::Etcd].map(|peer| (peer.name(), peer.version().to_owned())));
+    versions
+}

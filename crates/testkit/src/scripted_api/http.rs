@@ -1,0 +1,109 @@
+//! HTTP/1.1, as much of it as clients of the API use: GET without a body, answers whole or in chunks.
+
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::net::TcpStream;
+
+use super::request::{self, Wanted};
+use super::store::{Store, Watch};
+use crate::error::Result;
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+/// How much of what is waiting goes out in one chunk.
+const CHUNK: usize = 64 << 10;
+
+/// Serves a connection until its peer has had enough.
+pub fn serve(stream: &TcpStream, store: &Store) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let mut reader = BufReader::new(stream);
+    let mut writer = BufWriter::with_capacity(CHUNK, stream);
+    while let Some((target, takes_protobuf)) = head(&mut reader)? {
+        match request::read(&target) {
+            None => refuse(&mut writer, "404 Not Found", "NotFound", 404)?,
+            Some(_) if !takes_protobuf => refuse(&mut writer, "406 Not Acceptable", "NotAcceptable", 406)?,
+            Some((resource, Wanted::List { limit, from })) => {
+                answer(&mut writer, "200 OK", PROTOBUF, &store.page(resource, limit, from))?;
+            }
+            Some((resource, Wanted::Stream)) => return watch(writer, store.stream(resource)),
+            Some((resource, Wanted::Watch { version })) => match store.watch(resource, version) {
+                Some(changes) => return watch(writer, changes),
+                None => refuse(&mut writer, "410 Gone", "Expired", 410)?,
+            },
+        }
+    }
+    Ok(())
+}
+
+/// What is asked for, and whether protobuf will do; none when the peer has gone.
+fn head(reader: &mut impl BufRead) -> Result<Option<(String, bool)>> {
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let target = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let mut takes_protobuf = false;
+    loop {
+        line.clear();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        takes_protobuf |= name.eq_ignore_ascii_case("accept") && value.contains(PROTOBUF);
+    }
+    Ok(Some((target, takes_protobuf)))
+}
+
+fn refuse(writer: &mut impl Write, status: &str, reason: &str, code: u16) -> Result<()> {
+    let body = serde_json::json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "status": "Failure",
+        "reason": reason,
+        "message": format!("the script has nothing else ({reason})"),
+        "code": code,
+    });
+    answer(writer, status, "application/json", body.to_string().as_bytes())
+}
+
+fn answer(writer: &mut impl Write, status: &str, content_type: &str, body: &[u8]) -> Result<()> {
+    let length = body.len();
+    write!(writer, "HTTP/1.1 {status}\r\ncontent-type: {content_type}\r\ncontent-length: {length}\r\n\r\n")?;
+    writer.write_all(body)?;
+    Ok(writer.flush()?)
+}
+
+/// Sends events until nobody reads them or there are no more.
+fn watch(mut writer: impl Write, watch: Watch) -> Result<()> {
+    let content_type = format!("{PROTOBUF};stream=watch");
+    write!(writer, "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n")?;
+    writer.flush()?;
+    let mut chunk = Vec::with_capacity(CHUNK);
+    for frame in watch.first {
+        chunk.extend_from_slice(&frame);
+        if chunk.len() >= CHUNK {
+            send(&mut writer, &mut chunk)?;
+        }
+    }
+    send(&mut writer, &mut chunk)?;
+    while let Ok(frame) = watch.changes.recv() {
+        chunk.extend_from_slice(&frame);
+        while chunk.len() < CHUNK
+            && let Ok(frame) = watch.changes.try_recv()
+        {
+            chunk.extend_from_slice(&frame);
+        }
+        send(&mut writer, &mut chunk)?;
+    }
+    writer.write_all(b"0\r\n\r\n")?;
+    Ok(writer.flush()?)
+}
+
+/// An empty chunk would be the last one.
+fn send(writer: &mut impl Write, chunk: &mut Vec<u8>) -> Result<()> {
+    if chunk.is_empty() {
+        return Ok(());
+    }
+    write!(writer, "{:x}\r\n", chunk.len())?;
+    writer.write_all(chunk)?;
+    writer.write_all(b"\r\n")?;
+    chunk.clear();
+    Ok(writer.flush()?)
+}
