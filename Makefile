@@ -17,7 +17,7 @@ test: ## everything that must be green: lint, the real peers, all tests, a minut
 lint: ## formatting, clippy, dependencies (bans, licenses, sources), text rules
 	@scripts/lint
 
-bench: ## CPU per query beside CoreDNS, Unbound and a bare echo
+bench: ## CPU per query beside CoreDNS, Unbound, Knot, NSD and a bare echo
 	@scripts/bench
 
 bench-cluster: ## starts, memory and watches on large clusters beside CoreDNS

@@ -36,17 +36,20 @@ impl Answer {
     }
 }
 
-/// `questions` must be new to all of them, since answers grow old in a cache.
-pub fn agree(contenders: &[Contender], questions: &str) -> Result<()> {
+/// `questions` must be new to all of them, since answers grow old in a cache. Gives how many octets a reply has on
+/// average: answers that are alike need not be as long.
+pub fn agree(contenders: &[Contender], questions: &str) -> Result<Vec<(Kind, f64)>> {
     // The echo answers nothing.
     let answering: Vec<&Contender> = contenders.iter().filter(|c| c.kind() != Kind::Echo).collect();
+    let mut octets: Vec<(Kind, Vec<usize>)> = answering.iter().map(|c| (c.kind(), Vec::new())).collect();
     for line in questions.lines().take(COMPARED).flat_map(|line| [line; TIMES]) {
         let mut first: Option<(&str, Answer)> = None;
-        for contender in &answering {
+        for (contender, (_, octets)) in answering.iter().zip(&mut octets) {
             let name = contender.kind().name();
             let reply = contender.ask(line)?;
-            let answer =
-                Answer::of(reply.ok_or_else(|| Error::new(format!("{name} does not answer {line}")))?);
+            let reply = reply.ok_or_else(|| Error::new(format!("{name} does not answer {line}")))?;
+            octets.push(reply.len());
+            let answer = Answer::of(Message::decode(&reply));
             match &first {
                 None => first = Some((name, answer)),
                 Some((other, theirs)) if !answer.is_like(theirs) => {
@@ -58,5 +61,6 @@ pub fn agree(contenders: &[Contender], questions: &str) -> Result<()> {
             }
         }
     }
-    Ok(())
+    let average = |sizes: Vec<usize>| sizes.iter().sum::<usize>() as f64 / sizes.len().max(1) as f64;
+    Ok(octets.into_iter().map(|(kind, sizes)| (kind, average(sizes))).collect())
 }

@@ -2,6 +2,10 @@
 
 mod corefile;
 mod echo;
+mod knot;
+mod log_lines;
+mod nsd;
+mod package;
 mod place;
 mod unbound;
 
@@ -19,14 +23,17 @@ use testkit::process::Process;
 use testkit::{ports, rhumb};
 
 use crate::question;
-use crate::workload::Workload;
+use crate::workload::{Turn, Workload};
 use bench::machine::{SERVER_CPU, first_line};
 use place::Place;
 
-const START: Duration = Duration::from_secs(30);
+/// Long enough for a large cluster to be listed on a busy machine.
+const START: Duration = Duration::from_secs(60);
 
 /// How long one answer may take; generous, since the machine may be busy when nothing is measured yet.
 const ANSWER: Duration = Duration::from_secs(2);
+
+const SERVFAIL: u16 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -35,6 +42,8 @@ pub enum Kind {
     Rhumb,
     CoreDns,
     Unbound,
+    Knot,
+    Nsd,
 }
 
 impl Kind {
@@ -44,6 +53,8 @@ impl Kind {
             Self::Rhumb => "rhumb",
             Self::CoreDns => "coredns",
             Self::Unbound => "unbound",
+            Self::Knot => "knot",
+            Self::Nsd => "nsd",
         }
     }
 
@@ -54,7 +65,9 @@ impl Kind {
             Self::CoreDns => {
                 Peer::CoreDns.find().ok_or_else(|| Error::new("not built (peers/build coredns)"))
             }
-            Self::Unbound => unbound::binary(),
+            Self::Unbound => package::binary("unbound", "unbound", "RHUMB_UNBOUND"),
+            Self::Knot => package::binary("knotd", "knot", "RHUMB_KNOT"),
+            Self::Nsd => package::binary("nsd", "nsd", "RHUMB_NSD"),
         }
     }
 
@@ -63,7 +76,8 @@ impl Kind {
         let argument = match self {
             Self::Echo => return None,
             Self::Rhumb | Self::CoreDns => "-version",
-            Self::Unbound => "-V",
+            Self::Unbound | Self::Knot => "-V",
+            Self::Nsd => "-v",
         };
         Some(match self.binary() {
             Ok(path) => first_line(Command::new(path).arg(argument)),
@@ -77,6 +91,8 @@ impl Kind {
             Self::Echo => Ok(echo::arguments(place)),
             Self::Rhumb | Self::CoreDns => corefile::prepare(workload, place),
             Self::Unbound => unbound::prepare(workload, place),
+            Self::Knot => knot::prepare(workload, place),
+            Self::Nsd => nsd::prepare(workload, place),
         }
     }
 }
@@ -84,23 +100,30 @@ impl Kind {
 pub struct Contender {
     kind: Kind,
     addr: SocketAddr,
+    transport: Transport,
+    metrics: SocketAddr,
     process: Process,
     // After the process, so that it is gone when its files go.
     _folder: TempDir,
 }
 
 impl Contender {
-    /// Starts it and waits until it answers the question `probe`.
-    pub fn start(kind: Kind, workload: &Workload, upstream: SocketAddr, probe: &str) -> Result<Self> {
+    /// Starts it and waits until it answers the first and the last question of `turn`.
+    pub fn start(kind: Kind, workload: &Workload, upstream: SocketAddr, turn: &Turn) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let place = Place { folder: folder.path(), addr: ports::free_addr()?, upstream };
+        let place = Place {
+            folder: folder.path(),
+            addr: ports::free_addr()?,
+            metrics: ports::free_addr()?,
+            upstream,
+        };
         let mut command = Command::new("taskset");
-        command.args(["-c", &SERVER_CPU.to_string()]).arg(kind.binary()?);
-        command.args(kind.prepare(workload, &place)?).current_dir(place.folder);
-        let addr = place.addr;
+        command.args(["-c", &SERVER_CPU.to_string()]).args(silent(workload));
+        command.arg(kind.binary()?).args(kind.prepare(workload, &place)?).current_dir(place.folder);
+        let (addr, metrics, transport) = (place.addr, place.metrics, workload.transport);
         let process = Process::start(kind.name(), command)?;
-        let contender = Self { kind, addr, process, _folder: folder };
-        contender.wait_until_it_answers(probe)?;
+        let contender = Self { kind, addr, transport, metrics, process, _folder: folder };
+        turn.probes().try_for_each(|probe| contender.wait_until_it_answers(probe))?;
         Ok(contender)
     }
 
@@ -112,15 +135,22 @@ impl Contender {
         self.addr
     }
 
+    /// Log lines that it left out since its start.
+    pub fn log_lines_left_out(&self) -> Result<u64> {
+        if self.kind == Kind::Rhumb { log_lines::left_out(self.metrics) } else { Ok(0) }
+    }
+
     pub fn process(&self) -> &Process {
         &self.process
     }
 
+    /// A server that has not listed its cluster yet knows of no denial: it says SERVFAIL.
     fn wait_until_it_answers(&self, probe: &str) -> Result<()> {
         let deadline = Instant::now() + START;
-        while self.ask(probe)?.is_none() {
+        while self.ask(probe)?.is_none_or(|reply| Message::decode(&reply).rcode() == SERVFAIL) {
             if self.process.exit_status().is_some() || Instant::now() >= deadline {
-                return Err(Error::new(format!("does not answer; its output:\n{}", self.process.output())));
+                let output = self.process.output();
+                return Err(Error::new(format!("does not answer {probe}; its output:\n{output}")));
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -128,9 +158,14 @@ impl Contender {
     }
 
     /// Asks one line of a question file.
-    pub fn ask(&self, line: &str) -> Result<Option<Message>> {
+    pub fn ask(&self, line: &str) -> Result<Option<Vec<u8>>> {
         let query = question::packet(line)?;
-        let outcome = client::ask(self.addr, Transport::Udp, &query, ANSWER)?;
-        Ok(outcome.reply().map(Message::decode))
+        let outcome = client::ask(self.addr, self.transport, &query, ANSWER)?;
+        Ok(outcome.reply().map(<[u8]>::to_vec))
     }
+}
+
+/// What stands before a command whose query log nobody reads; it becomes that command.
+fn silent(workload: &Workload) -> &'static [&'static str] {
+    if workload.logs { &["sh", "-c", "exec \"$@\" >/dev/null", "sh"] } else { &[] }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::goal::Verdict;
 use crate::results::{Outcome, Ratio, Results, Row};
 use bench::spread::Spread;
 
@@ -22,9 +23,11 @@ fn outcome(outcome: &Outcome) -> Value {
         "about": outcome.about,
         "fixed_queries_per_second": outcome.rate,
         "upstream_alone_queries_per_second": outcome.ceiling,
+        "octets_per_reply": outcome.octets.iter().map(|(server, octets)| (server.name().to_owned(), json!(octets))).collect::<Map<_, _>>(),
         "queries_per_look_up": outcome.queries_per_look_up,
         "rows": outcome.rows.iter().map(row).collect::<Vec<_>>(),
         "ratios": outcome.ratios().iter().map(ratio).collect::<Vec<_>>(),
+        "verdicts": outcome.verdicts.iter().map(verdict).collect::<Vec<_>>(),
     })
 }
 
@@ -37,10 +40,13 @@ fn row(row: &Row) -> Value {
         "system_us_per_query": spread(row.system),
         "total_us_per_query": spread(row.total),
         "queries_per_second": spread(row.queries_per_second),
-        "average_latency_us": spread(row.latency),
+        "average_latency_us": spread(row.average),
+        "p50_latency_us": row.p50.map(spread),
+        "p99_latency_us": row.p99.map(spread),
         "rss_octets": spread(row.rss),
         "forwarded_per_query": spread(row.forwarded),
         "lost": row.lost,
+        "log_lines_left_out": row.unlogged,
         "samples": row.samples.iter().map(|s| json!([s.user, s.system, s.queries_per_second])).collect::<Vec<_>>(),
     })
 }
@@ -53,5 +59,18 @@ fn ratio(ratio: &Ratio) -> Value {
         "system": ratio.system,
         "total": ratio.total,
         "queries_per_second": ratio.queries_per_second,
+    })
+}
+
+fn verdict(verdict: &Verdict) -> Value {
+    json!({
+        "load": verdict.load.name(),
+        "measure": verdict.goal.measure.name(),
+        "other": verdict.goal.other.name(),
+        "rhumb_us": verdict.ours,
+        "other_us": verdict.theirs,
+        "ratio": verdict.ratio(),
+        "at_most": verdict.goal.times,
+        "met": verdict.met(),
     })
 }

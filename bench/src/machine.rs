@@ -24,6 +24,8 @@ impl Machine {
         let date = first_line(Command::new("date").args(["-u", "+%F"]));
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+        // Not those we may use: we keep to one.
+        let cores = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut facts = vec![
             ("date", first_line(Command::new("date").args(["-u", "+%Y-%m-%dT%H:%M:%SZ"]))),
@@ -32,7 +34,7 @@ impl Machine {
                 first_line(Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(root)),
             ),
             ("cpu", cpu.map_or("unknown", |(_, model)| model).to_owned()),
-            ("cores", std::thread::available_parallelism().map_or(0, usize::from).to_string()),
+            ("cores", cores.to_string()),
             ("kernel", first_line(Command::new("uname").arg("-sr"))),
         ];
         facts.extend(versions);
@@ -74,10 +76,11 @@ fn move_to(pid: u32, cpus: &str) -> Result<()> {
     Err(Error::new(format!("taskset: {said}")))
 }
 
-/// Of what a command prints.
+/// Of what a command prints, on one stream or the other.
 pub fn first_line(command: &mut Command) -> String {
-    let output = command.output().map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-    let line = output.unwrap_or_default().lines().next().unwrap_or_default().trim().to_owned();
+    let text = command.output().map(|output| [output.stdout, output.stderr].concat());
+    let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
+    let line = text.lines().next().unwrap_or_default().trim().to_owned();
     if line.is_empty() { "unknown".to_owned() } else { line }
 }
 

@@ -1,38 +1,48 @@
-//! `make bench`: CPU time per query, Rhumb beside CoreDNS, Unbound and a loop that answers nothing.
+//! `make bench`: CPU time per query, Rhumb beside CoreDNS, Unbound, Knot, NSD and a loop that answers nothing.
 //!
 //! ```text
-//! workload (configuration, questions)                upstream on CPU 1
-//!    └─→ contenders on CPU 0, dnsperf on CPU 1 ──rounds──→ samples ──→ medians ──→ terminal, JSON, Markdown
+//! workload (configuration, zones, questions)         upstream, API server and prober on CPU 1
+//!    └─→ contenders on CPU 0, dnsperf on CPU 1 ──rounds──→ samples ──→ medians ──→ terminal, Markdown, JSON, SVG
 //! ```
 //!
 //! `README.md` beside this says how to read the numbers.
 
 mod agree;
 mod contender;
+mod goal;
+mod ground;
 mod json;
+mod load;
 mod measure;
+mod plot;
+mod population;
+mod prober;
 mod question;
 mod results;
 mod rounds;
+mod spent;
 mod table;
 mod upstream;
 mod workload;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
+use net::cpu;
 use testkit::error::{Error, Result};
 
 use bench::machine::{self, CLIENT_CPU};
+use ground::Grounds;
+use measure::Meter;
 use results::Results;
 use rounds::Plan;
 use upstream::Upstream;
 use workload::{Prepared, SUITES, Suite};
 
-/// Measures CPU time per query of the servers named by RHUMB_BIN, RHUMB_PEER_COREDNS, RHUMB_UNBOUND and RHUMB_ECHO.
+/// Measures CPU time per query of Rhumb (RHUMB_BIN) beside other servers; bench/README.md says which and where they are.
 #[derive(Parser)]
 struct Arguments {
     /// Only these workloads
@@ -40,7 +50,7 @@ struct Arguments {
     only: Vec<String>,
 
     /// How often each server is measured under each load
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
     /// How long one measurement takes; cached answers live for 30 seconds
@@ -64,12 +74,20 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     machine::needs_two_processors()?;
+    // With all our threads: the server's processor is its own.
+    cpu::pin_to(CLIENT_CPU)?;
     let begun = Instant::now();
     let upstream = Upstream::start(Some(CLIENT_CPU))?;
+    let grounds = Grounds::default();
     let mut missing = Vec::new();
     for suite in SUITES {
         if arguments.only.is_empty() || arguments.only.iter().any(|name| name == suite.name) {
-            missing.extend(measure(&suite, &upstream, arguments, begun)?);
+            // One that fails does not take the others along.
+            let failed = |error| {
+                println!("{} is not measured: {error}", suite.name);
+                vec![format!("{}: {error}", suite.name)]
+            };
+            missing.extend(measure(&suite, &grounds, &upstream, arguments, begun).unwrap_or_else(failed));
         }
     }
     if missing.is_empty() { Ok(()) } else { Err(Error::new(format!("not measured: {}", missing.join("; ")))) }
@@ -77,19 +95,21 @@ fn run(arguments: &Arguments) -> Result<()> {
 
 /// Measures and keeps one suite. What could be measured is shown in any case, but results without one of the servers
 /// are no results; they are given back with the reason.
-fn measure(suite: &Suite, upstream: &Upstream, arguments: &Arguments, begun: Instant) -> Result<Vec<String>> {
-    let Prepared { workloads, cluster: _watched } = match (suite.prepare)() {
-        Ok(prepared) => prepared,
-        Err(error) => {
-            println!("{} is not measured: {error}", suite.name);
-            return Ok(vec![format!("{}: {error}", suite.name)]);
-        }
-    };
+fn measure(
+    suite: &Suite,
+    grounds: &Grounds,
+    upstream: &Upstream,
+    arguments: &Arguments,
+    begun: Instant,
+) -> Result<Vec<String>> {
+    let Prepared { workloads, watched } = (suite.prepare)(grounds)?;
     let plan = Plan { rounds: arguments.rounds, seconds: arguments.seconds };
     let mut missing = Vec::new();
     let mut results = Results::new(&workloads, plan);
     for workload in &workloads {
-        let measured = rounds::measure(workload, upstream, plan, |text| {
+        let duration = Duration::from_secs(plan.seconds);
+        let meter = Meter { workload, watched: watched.as_deref(), upstream, duration };
+        let measured = rounds::measure(&meter, plan.rounds, |text| {
             eprintln!("[{:4.0} s] {}: {text}", begun.elapsed().as_secs_f64(), workload.name);
         })?;
         println!("{}", table::text(&measured.outcome));
@@ -99,7 +119,7 @@ fn measure(suite: &Suite, upstream: &Upstream, arguments: &Arguments, begun: Ins
     if missing.is_empty() {
         let path = results.keep(&arguments.results, suite.name)?;
         let seconds = begun.elapsed().as_secs_f64();
-        println!("kept in {} and beside it as JSON, after {seconds:.0} s", path.display());
+        println!("kept in {} and beside it as JSON and SVG, after {seconds:.0} s", path.display());
     } else {
         println!("{} is not kept: {}", suite.name, missing.join("; "));
     }

@@ -12,6 +12,7 @@ pub fn packet(line: &str) -> Result<Vec<u8>> {
         "PTR" => 12,
         "TXT" => 16,
         "AAAA" => 28,
+        "SRV" => 33,
         other => return Err(Error::new(format!("{line}: type {other}"))),
     };
     let mut packet = vec![0x52, 0x48, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];

@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use testkit::error::{Context, Result};
 
 use crate::contender::Kind;
-use crate::measure::{Load, Sample};
+use crate::goal::Verdict;
+use crate::load::Load;
+use crate::measure::Sample;
+use crate::prober::Latency;
 use crate::rounds::Plan;
 use crate::workload::Workload;
-use crate::{json, table};
+use crate::{json, plot, table};
 use bench::machine::Machine;
 use bench::spread::Spread;
 
@@ -25,8 +28,11 @@ pub struct Outcome {
     pub rate: u32,
     /// Queries per second of the upstream alone, where every query is forwarded.
     pub ceiling: Option<f64>,
+    /// Of an average reply, where servers were compared.
+    pub octets: Vec<(Kind, f64)>,
     pub queries_per_look_up: u32,
     pub rows: Vec<Row>,
+    pub verdicts: Vec<Verdict>,
 }
 
 /// One server under one load.
@@ -37,16 +43,26 @@ pub struct Row {
     pub system: Spread,
     pub total: Spread,
     pub queries_per_second: Spread,
-    pub latency: Spread,
+    /// dnsperf's average.
+    pub average: Spread,
+    /// Of single answers, where they were timed.
+    pub p50: Option<Spread>,
+    pub p99: Option<Spread>,
     pub rss: Spread,
     pub forwarded: Spread,
     pub lost: u64,
+    /// Log lines that were left out.
+    pub unlogged: u64,
     pub samples: Vec<Sample>,
 }
 
 impl Row {
     fn new(load: Load, server: Kind, samples: Vec<Sample>) -> Self {
         let spread = |value: fn(&Sample) -> f64| Spread::of(samples.iter().map(value));
+        let timed = |value: fn(Latency) -> f64| {
+            let values: Vec<f64> = samples.iter().filter_map(|s| s.latency.map(value)).collect();
+            (!values.is_empty()).then(|| Spread::of(values))
+        };
         Self {
             load,
             server,
@@ -54,10 +70,13 @@ impl Row {
             system: spread(|s| s.system),
             total: spread(Sample::total),
             queries_per_second: spread(|s| s.queries_per_second),
-            latency: spread(|s| s.latency),
+            average: spread(|s| s.average),
+            p50: timed(|latency| latency.p50),
+            p99: timed(|latency| latency.p99),
             rss: spread(|s| s.rss as f64),
             forwarded: spread(|s| s.forwarded),
             lost: samples.iter().map(|s| s.lost).sum(),
+            unlogged: samples.iter().map(|s| s.unlogged).sum(),
             samples,
         }
     }
@@ -90,7 +109,11 @@ impl Outcome {
         let rows =
             groups.into_iter().map(|(load, server, samples)| Row::new(load, server, samples)).collect();
         let Workload { name, about, queries_per_look_up, .. } = *workload;
-        Self { workload: name, about, rate, ceiling, queries_per_look_up, rows }
+        let (octets, verdicts) = (Vec::new(), Vec::new());
+        let mut outcome =
+            Self { workload: name, about, rate, ceiling, octets, queries_per_look_up, rows, verdicts };
+        outcome.verdicts = Verdict::all(workload.goals, &outcome);
+        outcome
     }
 
     pub fn ratios(&self) -> Vec<Ratio> {
@@ -121,13 +144,45 @@ impl Results {
         Self { machine: Machine::look(versions), plan, outcomes: Vec::new() }
     }
 
-    /// Writes `NAME-DATE.json` and `.md`; a second run on one day replaces the first. Gives the Markdown's path.
+    /// Writes `NAME-DATE.md`, `.json` and `.svg`; a second run on one day replaces the first. Gives the Markdown's path.
     pub fn keep(&self, folder: &Path, name: &str) -> Result<PathBuf> {
         std::fs::create_dir_all(folder).context(folder.display())?;
         let path = folder.join(format!("{name}-{}.md", self.machine.date));
-        std::fs::write(&path, table::markdown(self)).context(path.display())?;
-        let json = path.with_extension("json");
-        std::fs::write(&json, format!("{:#}\n", json::value(self))).context(json.display())?;
+        let plot = format!("{name}-{}.svg", self.machine.date);
+        for (path, text) in [
+            (path.clone(), table::markdown(self, &plot)),
+            (path.with_extension("json"), format!("{:#}\n", json::value(self))),
+            (path.with_extension("svg"), plot::svg(self)),
+        ] {
+            std::fs::write(&path, text).context(path.display())?;
+        }
         Ok(path)
+    }
+}
+
+#[cfg(test)]
+impl Results {
+    /// Two rounds of Rhumb and CoreDNS under both loads, with goals.
+    pub fn example() -> Self {
+        use crate::goal::{Goal, Measure};
+        use crate::workload::Workload;
+        const GOALS: &[Goal] = &[
+            Goal::at_most(0.5, Measure::Total, Kind::CoreDns),
+            Goal::at_most(0.25, Measure::User, Kind::CoreDns),
+            Goal::at_most(0.5, Measure::P99, Kind::CoreDns),
+            Goal::at_most(0.5, Measure::Total, Kind::Knot),
+        ];
+        let workload = Workload { goals: GOALS, ..Workload::new("example", "this & <that>", "") };
+        let (fixed, full) = (Load::Fixed(500), Load::Saturation);
+        let samples = vec![
+            (Kind::Rhumb, fixed, Sample::of(1.0, 6.0, Some(90.0))),
+            (Kind::Rhumb, fixed, Sample::of(2.0, 7.0, Some(110.0))),
+            (Kind::CoreDns, fixed, Sample::of(10.0, 10.0, Some(1000.0))),
+            (Kind::Rhumb, full, Sample::of(3.0, 6.0, None)),
+            (Kind::CoreDns, full, Sample::of(8.0, 8.0, None)),
+        ];
+        let machine = Machine { date: "2026-11-15".to_owned(), facts: vec![("cpu", "some".to_owned())] };
+        let plan = Plan { rounds: 2, seconds: 4 };
+        Self { machine, plan, outcomes: vec![Outcome::new(&workload, 500, None, samples)] }
     }
 }

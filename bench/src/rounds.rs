@@ -4,16 +4,14 @@
 //! start all ─→ do they agree? ─→ what can CoreDNS do? ─→ rounds of: start all, each load, each server
 //! ```
 
-use std::time::Duration;
-
 use testkit::error::{Context, Error, Result};
 
 use crate::agree::agree;
 use crate::contender::{Contender, Kind};
-use crate::measure::{self, Load, Meter, Sample};
+use crate::load::{Asker, Load};
+use crate::measure::{Meter, Sample};
 use crate::results::Outcome;
-use crate::upstream::Upstream;
-use crate::workload::{NONE_DENIED, Turn, Workload};
+use crate::workload::{NONE_DENIED, Turn};
 
 /// How much is measured.
 #[derive(Clone, Copy)]
@@ -28,32 +26,23 @@ pub struct Measured {
     pub missing: Vec<String>,
 }
 
-pub fn measure(
-    workload: &Workload,
-    upstream: &Upstream,
-    plan: Plan,
-    progress: impl Fn(&str),
-) -> Result<Measured> {
-    let meter = Meter { workload, upstream, duration: Duration::from_secs(plan.seconds) };
-    let mut turns = 0;
-    let mut next_turn = |load| {
-        turns += 1;
-        meter.turn(turns, load)
-    };
+pub fn measure(meter: &Meter, rounds: u32, progress: impl Fn(&str)) -> Result<Measured> {
+    let workload = meter.workload;
+    let mut turns = Turns { meter, given: 0 };
 
-    let first = next_turn(Load::Saturation);
-    let (contenders, missing) = start(workload.contenders, &meter, &first);
-    agree(&contenders, &next_turn(Load::Saturation).questions)?;
+    let first = turns.next(Load::Saturation);
+    let (contenders, missing) = start(workload.contenders, meter, &first);
+    let octets = agree(&contenders, &turns.next(Load::Saturation).questions)?;
 
     // The fixed load follows from what CoreDNS can do, so that it is below everybody's saturation.
     let slowest = contenders.iter().find(|c| c.kind() == Kind::CoreDns).or_else(|| contenders.first());
     let Some(slowest) = slowest else {
         return Err(Error::new(format!("no server at all: {}", missing.join("; "))));
     };
-    let most = meter.sample(slowest, &next_turn(Load::Saturation), Load::Saturation)?.queries_per_second;
+    let most = turns.sample(slowest, Load::Saturation, None, &progress)?.queries_per_second;
     let rate = (most / 2.0) as u32;
     progress(&format!("{} does {most:.0} queries/s; half of it is the fixed load", slowest.kind().name()));
-    let ceiling = ceiling(&meter, &first)?;
+    let ceiling = ceiling(meter, &first)?;
     if let Some(ceiling) = ceiling {
         progress(&format!("the upstream alone does {ceiling:.0} queries/s"));
     }
@@ -65,31 +54,75 @@ pub fn measure(
     let kinds: Vec<Kind> = contenders.iter().map(Contender::kind).collect();
     drop(contenders);
     let mut samples: Vec<(Kind, Load, Sample)> = Vec::new();
-    for round in 1..=plan.rounds {
+    for round in 1..=rounds {
         // New processes, so that chance in one of them, such as where its memory lies, lasts one round only.
-        let (contenders, failed) = start(&kinds, &meter, &first);
+        let (contenders, failed) = start(&kinds, meter, &first);
         if !failed.is_empty() {
             return Err(Error::new(failed.join("; ")));
         }
         for &load in &loads {
-            let turn = next_turn(load);
+            let turn = turns.next(load);
             // One after another within a round, so that whatever else the machine does hits all alike.
             for contender in &contenders {
-                let sample = meter.sample(contender, &turn, load)?;
                 let name = contender.kind().name();
-                progress(&format!("round {round}/{}, {load}, {name}: {sample}", plan.rounds));
+                let progress =
+                    |text: &str| progress(&format!("round {round}/{rounds}, {load}, {name}: {text}"));
+                let sample = turns.sample(contender, load, Some(&turn), &progress)?;
+                progress(&sample.to_string());
                 samples.push((contender.kind(), load, sample));
             }
         }
     }
-    Ok(Measured { outcome: Outcome::new(workload, rate, ceiling, samples), missing })
+    let outcome = Outcome { octets, ..Outcome::new(workload, rate, ceiling, samples) };
+    Ok(Measured { outcome, missing })
 }
 
-/// Those that started, and why others did not. `turn` lends a question to see that they answer.
+/// Gives out turns, no two with one number.
+struct Turns<'a> {
+    meter: &'a Meter<'a>,
+    given: u32,
+}
+
+impl Turns<'_> {
+    fn next(&mut self, load: Load) -> Turn {
+        self.given += 1;
+        self.meter.turn(self.given, load)
+    }
+
+    /// A measurement with this turn. If it goes wrong, or less was asked than there should be, it is made again with turns
+    /// of its own: a machine that stood still for a moment must not cost hours of results.
+    fn sample(
+        &mut self,
+        contender: &Contender,
+        load: Load,
+        turn: Option<&Turn>,
+        progress: &impl Fn(&str),
+    ) -> Result<Sample> {
+        let mut last = Err(Error::new("nothing was tried"));
+        for (attempt, outstanding) in self.meter.outstanding().into_iter().enumerate() {
+            let own = if attempt == 0 && turn.is_some() { None } else { Some(self.next(load)) };
+            let Some(turn) = own.as_ref().or(turn) else { break };
+            match self.meter.sample(contender, turn, load, outstanding) {
+                Ok(sample) if load.is_served_by(sample.queries_per_second) => return Ok(sample),
+                Ok(sample) => {
+                    progress(&format!("once more: {sample}"));
+                    last = Ok(sample);
+                }
+                Err(error) => {
+                    progress(&format!("once more: {error}"));
+                    last = Err(error);
+                }
+            }
+        }
+        last
+    }
+}
+
+/// Those that started, and why others did not. `turn` lends questions to see that they answer.
 fn start(kinds: &[Kind], meter: &Meter, turn: &Turn) -> (Vec<Contender>, Vec<String>) {
     let (mut started, mut failed) = (Vec::new(), Vec::new());
     for &kind in kinds {
-        match Contender::start(kind, meter.workload, meter.upstream.addr(), turn.probe()) {
+        match Contender::start(kind, meter.workload, meter.upstream.addr(), turn) {
             Ok(contender) => started.push(contender),
             Err(error) => failed.push(format!("{} in {}: {error}", kind.name(), meter.workload.name)),
         }
@@ -102,9 +135,13 @@ fn start(kinds: &[Kind], meter: &Meter, turn: &Turn) -> (Vec<Contender>, Vec<Str
 fn ceiling(meter: &Meter, turn: &Turn) -> Result<Option<f64>> {
     match &meter.workload.forwarded {
         Some(share) if !share.contains(&0.0) => {
+            let upstream = Asker {
+                server: meter.upstream.addr(),
+                transport: meter.workload.transport,
+                outstanding: meter.outstanding()[0],
+            };
             let summary =
-                measure::ask(meter.upstream.addr(), turn, Load::Saturation, meter.duration, &NONE_DENIED)
-                    .context("the upstream")?;
+                upstream.ask(turn, Load::Saturation, meter.duration, &NONE_DENIED).context("the upstream")?;
             Ok(Some(summary.queries_per_second))
         }
         _ => Ok(None),

@@ -6,6 +6,6 @@ use super::place::Place;
 use crate::workload::Workload;
 
 pub fn prepare(workload: &Workload, place: &Place) -> Result<Vec<String>> {
-    place.write("Corefile", workload.corefile, workload)?;
+    place.write("Corefile", &workload.corefile, workload)?;
     Ok(["-conf", "Corefile"].map(str::to_owned).to_vec())
 }

@@ -1,23 +1,10 @@
-//! Unbound, the real one: a Debian package.
+//! Unbound, the real one: a Debian package. It forwards, or has the zones as local data.
 
-use std::path::PathBuf;
-
-use testkit::error::{Error, Result};
+use testkit::error::Result;
 
 use super::place::Place;
+use crate::population::Zone;
 use crate::workload::Workload;
-
-/// Debian puts it where only root's PATH leads.
-const USUAL: &str = "/usr/sbin/unbound";
-
-pub fn binary() -> Result<PathBuf> {
-    let path = std::env::var_os("RHUMB_UNBOUND").map_or_else(|| PathBuf::from(USUAL), PathBuf::from);
-    if path.is_file() {
-        Ok(path)
-    } else {
-        Err(Error::new(format!("{} is not a file (apt-get install unbound)", path.display())))
-    }
-}
 
 /// Whatever the workload, it must run as who we are, from the folder it is in, leave no file and open no port but
 /// one. One thread, since it has one processor and the others start one worker there.
@@ -32,12 +19,25 @@ const SERVER: &str = "server:
     use-syslog: no
     logfile: \"\"
     verbosity: 0
-remote-control:
+";
+
+const NO_CONTROL: &str = "remote-control:
     control-enable: no
 ";
 
 pub fn prepare(workload: &Workload, place: &Place) -> Result<Vec<String>> {
-    place.write("unbound.conf", &format!("{SERVER}{}", workload.unbound), workload)?;
+    let local: String = workload.zones.iter().map(local_data).collect();
+    let configuration = [SERVER, &local, NO_CONTROL, workload.unbound].concat();
+    place.write("unbound.conf", &configuration, workload)?;
     // In the foreground and without a file for its process id.
     Ok(["-d", "-p", "-c", "unbound.conf"].map(str::to_owned).to_vec())
+}
+
+/// What is not in a static zone is denied.
+fn local_data(zone: &Zone) -> String {
+    let mut text = format!("    local-zone: \"{}.\" static\n", zone.name);
+    for record in &zone.records {
+        text.push_str(&format!("    local-data: \"{}\"\n", record.line()));
+    }
+    text
 }

@@ -1,24 +1,30 @@
 //! Cache hits: names that were asked for a moment ago.
 
 use super::resolver::{self, question};
-use super::{NONE_DENIED, Turn, Workload};
-use crate::contender::Kind;
+use super::{NONE_FORWARDED, Turn, Workload};
+use crate::contender::Kind::{CoreDns, Rhumb, Unbound};
+use crate::goal::{Goal, Measure};
 
 const NAMES: u64 = 1_000;
 
+const GOALS: &[Goal] = &[
+    Goal::at_most(0.8, Measure::Total, Unbound),
+    Goal::at_most(1.0 / 3.0, Measure::User, Unbound),
+    Goal::at_most(1.0 / 3.0, Measure::P99, CoreDns),
+];
+
 pub fn workload() -> Workload {
     Workload {
-        name: "cache",
-        about: "1,000 names, all in the cache: errors, prometheus, forward, cache 30 and loadbalance",
-        contenders: &[Kind::Rhumb, Kind::CoreDns, Kind::Unbound],
-        saturation: true,
-        corefile: resolver::COREFILE,
+        contenders: &[Rhumb, CoreDns, Unbound],
         unbound: resolver::UNBOUND,
-        files: Vec::new(),
-        forwarded: Some(0.0..=0.001),
-        denied: NONE_DENIED,
-        queries_per_look_up: 1,
+        forwarded: Some(NONE_FORWARDED),
         turn,
+        goals: GOALS,
+        ..Workload::new(
+            "cache",
+            "1,000 names, all in the cache: errors, prometheus, forward, cache 30 and loadbalance",
+            resolver::COREFILE,
+        )
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::{NONE_DENIED, Turn, Workload};
-use crate::contender::Kind;
+use super::{Turn, Workload};
+use crate::contender::Kind::{CoreDns, Echo, Rhumb};
 
 /// Names in the hosts file, each with one A and one AAAA record.
 const NAMES: u32 = 10_000;
@@ -11,33 +11,28 @@ const NAMES: u32 = 10_000;
 /// Questions in the file that dnsperf goes round.
 const QUESTIONS: u32 = 40_000;
 
-/// The plugin alone, which is what the goal is about.
+/// The plugin alone.
 pub fn alone() -> Workload {
     Workload {
-        name: "hosts",
-        about: "one server block with the hosts plugin alone",
-        contenders: &[Kind::Echo, Kind::Rhumb, Kind::CoreDns],
-        saturation: true,
-        corefile: ALONE,
-        unbound: "",
-        files: vec![("hosts", hosts())],
-        forwarded: None,
-        denied: NONE_DENIED,
-        queries_per_look_up: 1,
-        turn,
+        contenders: &[Echo, Rhumb, CoreDns],
+        ..served("hosts", "one server block with the hosts plugin alone", ALONE)
     }
 }
 
 /// What a usual chain adds. The echo knows no Corefile, so it is not measured again.
 pub fn kubeadm_like() -> Workload {
     Workload {
-        name: "kubeadm-like",
-        about: "errors, health, ready, hosts, loadbalance and reload, as kubeadm has them",
-        contenders: &[Kind::Rhumb, Kind::CoreDns],
         saturation: false,
-        corefile: KUBEADM_LIKE,
-        ..alone()
+        ..served(
+            "kubeadm-like",
+            "errors, health, ready, hosts, loadbalance and reload, as kubeadm has them",
+            KUBEADM_LIKE,
+        )
     }
+}
+
+fn served(name: &'static str, about: &'static str, corefile: &str) -> Workload {
+    Workload { files: vec![("hosts", hosts())], turn, ..Workload::new(name, about, corefile) }
 }
 
 const ALONE: &str = ".:{port} {

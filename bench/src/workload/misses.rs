@@ -1,25 +1,31 @@
 //! Forwarded misses: no name is asked for twice.
 
 use super::resolver::{self, question};
-use super::{NONE_DENIED, Turn, Workload};
-use crate::contender::Kind;
+use super::{Turn, Workload};
+use crate::contender::Kind::{CoreDns, Rhumb, Unbound};
+use crate::goal::{Goal, Measure};
 
 /// More than any of the caches holds as it comes: putting old answers out is part of the price.
 const CACHED: u64 = 20_000;
 
+const GOALS: &[Goal] = &[
+    Goal::at_most(1.0 / 3.0, Measure::Total, CoreDns),
+    Goal::at_most(1.0, Measure::Total, Unbound),
+    Goal::at_most(1.0 / 3.0, Measure::P99, CoreDns),
+];
+
 pub fn workload() -> Workload {
     Workload {
-        name: "misses",
-        about: "every query a new name, forwarded: errors, prometheus, forward, cache 30 and loadbalance",
-        contenders: &[Kind::Rhumb, Kind::CoreDns, Kind::Unbound],
-        saturation: true,
-        corefile: resolver::COREFILE,
+        contenders: &[Rhumb, CoreDns, Unbound],
         unbound: resolver::UNBOUND,
-        files: Vec::new(),
         forwarded: Some(0.99..=1.05),
-        denied: NONE_DENIED,
-        queries_per_look_up: 1,
         turn,
+        goals: GOALS,
+        ..Workload::new(
+            "misses",
+            "every query a new name, forwarded: errors, prometheus, forward, cache 30 and loadbalance",
+            resolver::COREFILE,
+        )
     }
 }
 

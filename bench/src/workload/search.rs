@@ -8,12 +8,10 @@ use std::fmt::Write;
 
 use serde_json::json;
 use testkit::cluster::objects::{Object, Resource};
-use testkit::cluster::{Cluster, load};
-use testkit::error::{Context, Result};
+use testkit::error::Result;
 
-use super::{NONE_DENIED, Prepared, Turn, Workload};
-use crate::contender::Kind;
-use bench::machine;
+use super::{NONE_DENIED, NONE_FORWARDED, Prepared, Turn, Workload, kubeadm};
+use crate::ground::Watched;
 
 /// Names that are looked up in a turn, all of them in the cache: pods ask for the same few names outside.
 const NAMES: u32 = 500;
@@ -28,29 +26,23 @@ const SERVICES: u8 = 200;
 
 /// An API server with some Services and the pod that asks.
 pub fn prepare() -> Result<Prepared> {
-    let cluster = Cluster::alone()?;
-    load::load(cluster.api(), &objects())?;
-    for process in [cluster.process(), Some(cluster.etcd().process())].into_iter().flatten() {
-        machine::move_to_client_cpu(process.pid())?;
-    }
-    let path = cluster.kubeconfig();
-    let kubeconfig = std::fs::read_to_string(&path).context(path.display())?;
-    Ok(Prepared { workloads: vec![storm(&kubeconfig), autopath(&kubeconfig)], cluster: Some(cluster) })
+    let watched = Watched::start(&objects())?;
+    let workloads = vec![storm(watched.kubeconfig()), autopath(watched.kubeconfig())];
+    Ok(Prepared { workloads, watched: Some(watched.into()) })
 }
 
 fn storm(kubeconfig: &str) -> Workload {
     Workload {
-        name: "search",
-        about: "names outside, looked up along a pod's search path, eight queries each; kubeadm's Corefile",
-        contenders: &[Kind::Rhumb, Kind::CoreDns],
-        saturation: true,
-        corefile: COREFILE,
-        unbound: "",
-        files: vec![("kubeconfig", kubeconfig.to_owned())],
-        forwarded: Some(0.0..=0.001),
+        files: kubeadm::files(kubeconfig),
+        forwarded: Some(NONE_FORWARDED),
         denied: 0.74..=0.76,
         queries_per_look_up: 8,
         turn: storm_turn,
+        ..Workload::new(
+            "search",
+            "names outside, looked up along a pod's search path, eight queries each; kubeadm's Corefile",
+            kubeadm::COREFILE,
+        )
     }
 }
 
@@ -58,66 +50,13 @@ fn autopath(kubeconfig: &str) -> Workload {
     Workload {
         name: "search-autopath",
         about: "the same names with autopath @kubernetes and pods verified, two queries each",
-        corefile: AUTOPATH,
+        corefile: kubeadm::with_autopath(),
         denied: NONE_DENIED,
         queries_per_look_up: 2,
         turn: autopath_turn,
         ..storm(kubeconfig)
     }
 }
-
-/// kubeadm's, but for where things are and for the lameduck, which would be waited for at the end of each round.
-const COREFILE: &str = ".:{port} {
-    bind 127.0.0.1
-    errors
-    health 127.0.0.1:{free}
-    ready 127.0.0.1:{free}
-    kubernetes cluster.local in-addr.arpa ip6.arpa {
-        kubeconfig kubeconfig
-        pods insecure
-        fallthrough in-addr.arpa ip6.arpa
-        ttl 30
-    }
-    prometheus 127.0.0.1:{free}
-    forward . 127.0.0.1:{upstream} {
-        max_concurrent 1000
-    }
-    cache 30 {
-        disable success cluster.local
-        disable denial cluster.local
-    }
-    loop
-    reload
-    loadbalance
-}
-";
-
-/// The same with *autopath* and what it needs.
-const AUTOPATH: &str = ".:{port} {
-    bind 127.0.0.1
-    errors
-    health 127.0.0.1:{free}
-    ready 127.0.0.1:{free}
-    autopath @kubernetes
-    kubernetes cluster.local in-addr.arpa ip6.arpa {
-        kubeconfig kubeconfig
-        pods verified
-        fallthrough in-addr.arpa ip6.arpa
-        ttl 30
-    }
-    prometheus 127.0.0.1:{free}
-    forward . 127.0.0.1:{upstream} {
-        max_concurrent 1000
-    }
-    cache 30 {
-        disable success cluster.local
-        disable denial cluster.local
-    }
-    loop
-    reload
-    loadbalance
-}
-";
 
 fn objects() -> Vec<Object> {
     let namespace = json!({"metadata": {"name": NAMESPACE}});

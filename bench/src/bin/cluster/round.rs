@@ -34,8 +34,8 @@ pub fn measure(bench: &Bench, size: &Size) -> Result<Vec<(Kind, Sample)>> {
     let mut cluster = loaded(bench, size)?;
     // From here on the servers have one processor, and everybody else the other; what we start inherits ours.
     machine::move_to_client_cpu(std::process::id())?;
-    for process in [cluster.process(), Some(cluster.etcd().process())].into_iter().flatten() {
-        machine::move_to_client_cpu(process.pid())?;
+    for pid in cluster.process().map(|server| server.pid()).into_iter().chain([cluster.etcd().pid()]) {
+        machine::move_to_client_cpu(pid)?;
     }
     let mut samples = Vec::new();
     let mut moves = 0;

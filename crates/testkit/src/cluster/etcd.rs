@@ -47,6 +47,10 @@ impl Etcd {
         &self.url
     }
 
+    pub fn pid(&self) -> u32 {
+        self.process().pid()
+    }
+
     /// Sends a signal to it, such as the two that stop it and let it go on.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         self.process().signal(signal)

@@ -1,0 +1,35 @@
+//! Large answers over TCP: the SRV records of a headless Service with ninety endpoints.
+
+use testkit::client::Transport;
+use testkit::error::Result;
+
+use super::{NONE_FORWARDED, Prepared, Turn, Workload, kubeadm};
+use crate::contender::Kind::{CoreDns, Knot, Nsd, Rhumb};
+use crate::ground::{Grounds, Watched};
+use crate::population::{self, Service, WIDE};
+
+pub fn prepare(grounds: &Grounds) -> Result<Prepared> {
+    let watched = grounds.large_cluster()?;
+    Ok(Prepared { workloads: vec![workload(&watched)], watched: Some(watched) })
+}
+
+fn workload(watched: &Watched) -> Workload {
+    Workload {
+        contenders: &[Rhumb, CoreDns, Knot, Nsd],
+        transport: Transport::Tcp,
+        zones: population::zones(),
+        files: kubeadm::files(watched.kubeconfig()),
+        forwarded: Some(NONE_FORWARDED),
+        turn,
+        ..Workload::new(
+            "tcp",
+            "90 SRV records of a headless Service over TCP; the cluster and its Corefile",
+            kubeadm::COREFILE,
+        )
+    }
+}
+
+fn turn(_number: u32, _at_most: u64) -> Turn {
+    let questions = format!("_http._tcp.{} SRV\n", Service::number(WIDE).name());
+    Turn { warm_up: questions.clone(), questions }
+}
