@@ -158,7 +158,9 @@ impl Audit {
         }
         if last.version < census.version {
             self.behind.get_or_insert(now);
-            self.claim = Some(Claim { census, grace: now + self.limits.grace });
+            // One that names another number already has its time running.
+            let grace = self.differing(last.count).map_or(now + self.limits.grace, |claim| claim.grace);
+            self.claim = Some(Claim { census, grace });
             return Ok(());
         }
         // The watch went on meanwhile; what counts is where it was then.
