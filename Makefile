@@ -11,7 +11,7 @@ run: ## build the server and serve the example on a high port
 image: ## the server as an OCI archive for container runtimes and registries
 	@scripts/image
 
-test: ## everything that must be green: lint, the real peers, all tests, a minute of each fuzz target
+test: ## everything that must be green: lint, the real peers, budgets, all tests, a minute of each fuzz target
 	@scripts/test
 
 lint: ## formatting, clippy, dependencies (bans, licenses, sources), text rules

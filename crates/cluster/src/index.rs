@@ -14,6 +14,8 @@ mod tests;
 
 use std::sync::Arc;
 
+use foldhash::quality::SeedableRandomState;
+
 use self::known::Known;
 use self::shared::PortLists;
 use crate::object::{EndpointSlice, Kind, Namespace, Object, Pod, Service, ServiceImport};
@@ -72,8 +74,17 @@ struct Moves {
 
 impl Index {
     pub fn new() -> Self {
+        Self::with_seed(SeedableRandomState::random())
+    }
+
+    /// An index whose tables lie the same way every time, so that what reading them costs can be compared.
+    pub fn fixed() -> Self {
+        Self::with_seed(SeedableRandomState::fixed())
+    }
+
+    fn with_seed(seed: SeedableRandomState) -> Self {
         Self {
-            next: Snapshot::new(),
+            next: Snapshot::new(seed),
             namespaces: Known::new(),
             services: Known::new(),
             slices: Known::new(),

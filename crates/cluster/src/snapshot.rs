@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use foldhash::quality::RandomState;
+use foldhash::quality::SeedableRandomState;
 
 pub(crate) use self::address::Owner;
 use crate::key::Key;
@@ -17,7 +17,8 @@ use crate::want::Selected;
 /// The cluster at one moment. Cheap to clone; two snapshots share all that did not change between them.
 #[derive(Clone)]
 pub struct Snapshot {
-    pub(crate) seed: RandomState,
+    /// Random, since names are chosen by strangers.
+    pub(crate) seed: SeedableRandomState,
     pub(crate) entries: Shards<Arc<Entry>>,
     pub(crate) namespaces: Shards<Arc<Namespace>>,
     /// Who has an address inside, but for pods. A row is found by the address's hash and is nothing but its owner,
@@ -54,9 +55,9 @@ pub enum Holder<'s> {
 }
 
 impl Snapshot {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(seed: SeedableRandomState) -> Self {
         Self {
-            seed: RandomState::default(),
+            seed,
             entries: Shards::new(),
             namespaces: Shards::new(),
             addresses: Shards::new(),
@@ -169,7 +170,7 @@ fn distinct(owners: &[Arc<Owner>]) -> impl Iterator<Item = &Owner> {
     owners.chunk_by(|a, b| a == b).filter_map(|alike| alike.first()).map(|owner| &**owner)
 }
 
-fn hash_address(seed: &RandomState, address: IpAddr) -> u64 {
+fn hash_address(seed: &SeedableRandomState, address: IpAddr) -> u64 {
     let mut hasher = seed.build_hasher();
     match address {
         IpAddr::V4(address) => hasher.write_u32(address.to_bits()),

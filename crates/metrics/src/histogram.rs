@@ -4,9 +4,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::gather::Value;
-use crate::gauge::add_bits;
 use crate::native::{Native, NativeSnapshot};
-use crate::shard::{Padded, SHARDS, shard};
+use crate::shard::{Padded, SHARDS, Shard};
 use crate::text::{Kind, Metric};
 
 /// The most bounds a histogram can have, without +Inf. The cells are arrays of this length and not boxes, so that
@@ -83,11 +82,12 @@ impl Histogram {
     pub fn observe(&self, value: f64) {
         // At most 20 bounds, and most values are small: a scan from the left beats a binary search.
         let bucket = self.bounds.iter().position(|bound| value <= *bound).unwrap_or(self.bounds.len());
-        self.prepare().observe(value);
-        let cell = &self.cells[shard()].0;
+        let shard = Shard::here();
+        self.prepare().observe(value, shard);
+        let cell = &self.cells[shard.number()].0;
         // Whoever sees this addition sees the native one too.
-        cell.counts[bucket].fetch_add(1, Ordering::Release);
-        add_bits(&cell.sum, value);
+        shard.add(&cell.counts[bucket], 1, Ordering::Release);
+        shard.add_float(&cell.sum, value);
     }
 
     /// The sum over all workers. The count is that of the buckets, so the two always agree, even mid-scrape; that of

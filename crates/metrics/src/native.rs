@@ -4,17 +4,18 @@
 //! are a plain row of cells around the classic bounds, so that counting is one addition into a cell of one's own:
 //!
 //! ```text
-//! stripe 0   zero │ lowest … keys … highest │
+//! stripe 0   zero │ lowest … keys … highest │   of the worker with that number
 //! stripe 1   zero │ lowest … keys … highest │
+//! the last   zero │ lowest … keys … highest │   of all others
 //! ```
 //!
-//! A stripe is 4 KB for durations; there is one for each processor, up to [`SHARDS`]. What lies outside the row, for
+//! A stripe is 4 KB for durations; there is one for each processor, and one more. What lies outside the row, for
 //! queries less than 62 ns or more than a minute, is counted in its first or last cell.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::available_parallelism;
 
-use crate::shard::{SHARDS, shard};
+use crate::shard::{OWNED, Shard};
 
 /// Sixteen buckets to a power of two: the coarsest schema whose buckets grow by no more than 1.05, CoreDNS's factor.
 pub const SCHEMA: i32 = 4;
@@ -71,8 +72,8 @@ static FIRST: [usize; 1 << SLICE_BITS] = {
 pub(crate) struct Native {
     lowest: i32,
     highest: i32,
-    /// From the number of a shard to that of a stripe.
-    stripe_mask: usize,
+    /// The shards that have a stripe for themselves; one more is for all others.
+    own_stripes: usize,
     /// By stripe; in each the zero bucket comes first.
     cells: Box<[AtomicU64]>,
 }
@@ -99,23 +100,27 @@ impl Native {
             _ => 0,
         };
         let highest = key(bounds.last().copied().unwrap_or(1.0).max(1.0)) + POWERS_ABOVE * PER_POWER;
-        // As many stripes as threads can run at once; more would only be memory. A power of two, to be a mask.
-        let stripes = available_parallelism().map_or(1, usize::from).next_power_of_two().min(SHARDS);
-        let mut native = Native { lowest, highest, stripe_mask: stripes - 1, cells: Box::default() };
-        native.cells = (0..stripes * native.stride()).map(|_| AtomicU64::new(0)).collect();
+        // As many as threads can run at once; more would only be memory.
+        let own_stripes = available_parallelism().map_or(1, usize::from).min(OWNED);
+        let mut native = Native { lowest, highest, own_stripes, cells: Box::default() };
+        native.cells = (0..(own_stripes + 1) * native.stride()).map(|_| AtomicU64::new(0)).collect();
         native
     }
 
     #[inline]
-    pub fn observe(&self, value: f64) {
+    pub fn observe(&self, value: f64, shard: Shard) {
         // Not a number, and less than nothing, which only a clock that was set back makes, are no reason for more cells.
         let place = if value > ZERO_THRESHOLD {
             1 + (key(value).clamp(self.lowest, self.highest) - self.lowest) as usize
         } else {
             0
         };
-        let stripe = shard() & self.stripe_mask;
-        if let Some(cell) = self.cells.get(stripe * self.stride() + place) {
+        let stripe = shard.number().min(self.own_stripes);
+        let Some(cell) = self.cells.get(stripe * self.stride() + place) else { return };
+        if stripe < self.own_stripes {
+            shard.add(cell, 1, Ordering::Relaxed);
+        } else {
+            // A worker may be among those who share the last one.
             cell.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -201,7 +206,7 @@ mod tests {
     fn outside_the_row_the_last_cell_counts() {
         let native = Native::new(buckets::TIME);
         for value in [0.0, -1.0, f64::NAN, 1e-40, 1e-30, 1e-9, 1.0, 1e9, f64::INFINITY, f64::MAX] {
-            native.observe(value);
+            native.observe(value, Shard::here());
         }
         let seen = native.snapshot();
         assert_eq!(seen.zero, 4);

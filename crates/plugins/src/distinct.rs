@@ -8,35 +8,46 @@ use hashbrown::HashSet;
 /// So many are compared one by one.
 const FEW: usize = 24;
 
-pub(crate) struct Distinct<T> {
-    few: [T; FEW],
-    len: usize,
-    many: Option<HashSet<T, RandomState>>,
+/// Grows with what comes: most answers have one address, and a larger room would have to be cleared for nothing.
+pub(crate) enum Distinct<T> {
+    None,
+    One(T),
+    Few { seen: [T; FEW], len: usize },
+    Many(HashSet<T, RandomState>),
 }
 
 impl<T: Copy + Eq + Hash> Distinct<T> {
-    /// `filler` is any value; it does not count as seen.
-    pub fn new(filler: T) -> Self {
-        Self { few: [filler; FEW], len: 0, many: None }
+    pub fn new() -> Self {
+        Self::None
     }
 
     /// True the first time a value comes.
     pub fn is_new(&mut self, value: T) -> bool {
-        if let Some(many) = &mut self.many {
-            return many.insert(value);
-        }
-        if self.few[..self.len].contains(&value) {
-            return false;
-        }
-        match self.few.get_mut(self.len) {
-            Some(free) => {
-                *free = value;
-                self.len += 1;
+        match self {
+            Self::None => *self = Self::One(value),
+            Self::One(seen) if *seen == value => return false,
+            Self::One(seen) => {
+                let mut few = [*seen; FEW];
+                few[1] = value;
+                *self = Self::Few { seen: few, len: 2 };
             }
-            None => {
-                let many = self.many.insert(self.few.iter().copied().collect());
-                many.insert(value);
+            Self::Few { seen, len } => {
+                if seen[..*len].contains(&value) {
+                    return false;
+                }
+                match seen.get_mut(*len) {
+                    Some(free) => {
+                        *free = value;
+                        *len += 1;
+                    }
+                    None => {
+                        let mut many: HashSet<T, RandomState> = seen.iter().copied().collect();
+                        many.insert(value);
+                        *self = Self::Many(many);
+                    }
+                }
             }
+            Self::Many(seen) => return seen.insert(value),
         }
         true
     }
@@ -48,7 +59,7 @@ mod tests {
 
     #[test]
     fn each_value_once() {
-        let mut seen = Distinct::new(0);
+        let mut seen = Distinct::new();
         for round in 0..3 {
             for value in 0..1000 {
                 assert_eq!(seen.is_new(value), round == 0, "{value}");

@@ -105,6 +105,12 @@ impl Visit<'_> {
         self.trail.deadline = Some(self.trail.deadline.map_or(end, |before| before.min(end)));
     }
 
+    /// The time on the way down. The clock is read for the first who asks, and again after a wait: the steps between
+    /// are shorter than what anybody measures with it.
+    pub fn time(&mut self) -> Instant {
+        *self.trail.time.get_or_insert_with(Instant::now)
+    }
+
     pub fn deadline(&self) -> Option<Instant> {
         self.trail.deadline
     }

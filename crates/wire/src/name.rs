@@ -4,6 +4,8 @@ use std::fmt;
 
 /// The most a name may take on the wire, its root label included.
 const MAX_LEN: usize = 255;
+/// So many octets are made lower case at once.
+const CHUNK: usize = 32;
 /// A name of 255 octets has at most this many labels left after a pointer each; more pointers are a loop.
 const MAX_POINTERS: usize = 126;
 
@@ -112,11 +114,17 @@ impl<'a> Name<'a> {
         if zone.is_root() {
             return Some(self.0.len() - 1);
         }
-        let mut at = 0;
-        while self.0.len() - at > zone.0.len() {
-            at += usize::from(self.0[at]) + 1;
+        // The octets first, which seldom fit; then whether a label begins where they do.
+        let at = self.0.len().checked_sub(zone.0.len())?;
+        let tail = &self.0[at..];
+        if tail[0] != zone.0[0] || (tail != zone.0 && !tail.eq_ignore_ascii_case(zone.0)) {
+            return None;
         }
-        (self.0.len() - at == zone.0.len() && self.0[at..].eq_ignore_ascii_case(zone.0)).then_some(at)
+        let mut label = 0;
+        while label < at {
+            label += usize::from(self.0[label]) + 1;
+        }
+        (label == at).then_some(at)
     }
 
     /// Whether this name is `zone` or below it. Case does not matter.
@@ -263,6 +271,9 @@ impl NameBuf {
     /// Reads a name out of a message, following compression pointers wherever they lead. Returns the place
     /// after the name.
     pub fn read(&mut self, message: &[u8], start: usize) -> Result<usize, NameError> {
+        if let Some(end) = self.read_plain(message, start) {
+            return Ok(end);
+        }
         let mut from = start;
         let mut end = None;
         let mut pointers = 0;
@@ -299,6 +310,23 @@ impl NameBuf {
         }
     }
 
+    /// The usual name, without pointers: one copy. None if it is another, or none at all.
+    fn read_plain(&mut self, message: &[u8], start: usize) -> Option<usize> {
+        let mut at = start;
+        loop {
+            match *message.get(at)? {
+                0 => break,
+                label @ 1..=63 => at += usize::from(label) + 1,
+                _ => return None,
+            }
+        }
+        let end = at + 1;
+        let name = &message[start..end];
+        self.bytes.get_mut(..name.len())?.copy_from_slice(name);
+        self.len = name.len() as u8;
+        Some(end)
+    }
+
     pub fn as_name(&self) -> Name<'_> {
         Name(&self.bytes[..usize::from(self.len)])
     }
@@ -316,13 +344,20 @@ impl NameBuf {
     pub fn set_lower(&mut self, name: &NameBuf) {
         self.len = name.len;
         let len = usize::from(name.len);
-        self.bytes[..len].copy_from_slice(&name.bytes[..len]);
-        // Length octets are below 64 and so never look like upper-case letters.
-        self.bytes[..len].make_ascii_lowercase();
+        // In whole chunks, which are few instructions each; what lies behind the name means nothing.
+        let end = len.next_multiple_of(CHUNK).min(MAX_LEN);
+        let (from, to) = (name.bytes[..end].chunks(CHUNK), self.bytes[..end].chunks_mut(CHUNK));
+        for (from, to) in from.zip(to) {
+            match (from.first_chunk::<CHUNK>(), to.first_chunk_mut::<CHUNK>()) {
+                (Some(from), Some(to)) => *to = from.map(|byte| byte.to_ascii_lowercase()),
+                _ => to.iter_mut().zip(from).for_each(|(to, byte)| *to = byte.to_ascii_lowercase()),
+            }
+        }
     }
 
     pub fn make_lower(&mut self) {
         let len = usize::from(self.len);
+        // Length octets are below 64 and so never look like upper-case letters.
         self.bytes[..len].make_ascii_lowercase();
     }
 
@@ -413,6 +448,24 @@ mod tests {
     }
 
     #[test]
+    fn lower_case() {
+        let mut lower = NameBuf::parse("something.longer.that.was.there.before.in.the.same.room").unwrap();
+        for text in ["A.", "Web.Shop.SVC.cluster.local", &"ABCDEFGHI.".repeat(25), "x@[Z`{", "."] {
+            let name = NameBuf::parse(text).unwrap();
+            lower.set_lower(&name);
+            assert_eq!(lower.wire(), name.wire().to_ascii_lowercase(), "{text}");
+            assert_eq!(lower, name.as_name().to_lower(), "{text}");
+        }
+    }
+
+    /// Octets that look like a zone inside a longer label are no zone.
+    #[test]
+    fn zones_begin_with_a_label() {
+        let name = NameBuf::parse(r"x\003org.").unwrap();
+        assert_eq!(name.as_name().offset_of(NameBuf::parse("org").unwrap().as_name()), None);
+    }
+
+    #[test]
     fn suffixes_and_zones() {
         let name = NameBuf::parse("a.B.example.ORG.").unwrap();
         for (zone, offset) in [
@@ -420,7 +473,10 @@ mod tests {
             (".", Some(16)),
             ("b.example.org", Some(2)),
             ("xample.org", None),
+            ("mple.org", None),
             ("c.a.b.example.org", None),
+            ("a.b.example.org", Some(0)),
+            ("aa.b.example.org", None),
         ] {
             assert_eq!(name.as_name().offset_of(NameBuf::parse(zone).unwrap().as_name()), offset, "{zone}");
         }

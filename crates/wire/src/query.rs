@@ -188,8 +188,13 @@ impl Query {
 
     fn read_record(&mut self, packet: &[u8], at: usize, additional: bool) -> Option<usize> {
         // The usual case first: OPT, whose owner is the root.
-        let mut owner = NameBuf::root();
-        let fixed = if packet[at] == 0 { at + 1 } else { owner.read(packet, at).ok()? };
+        let (fixed, owner_len) = match packet[at] {
+            0 => (at + 1, 1),
+            _ => {
+                let mut owner = NameBuf::root();
+                (owner.read(packet, at).ok()?, owner.wire().len())
+            }
+        };
         let head: &[u8; 10] = packet.get(fixed..)?.first_chunk()?;
         let rtype = Rtype(u16::from_be_bytes([head[0], head[1]]));
         let start = fixed + 10;
@@ -208,13 +213,13 @@ impl Query {
                     version: head[5],
                     flags: u16::from_be_bytes([head[6], head[7]]),
                 });
-                self.opt_owner = owner.as_name().len() - 1;
+                self.opt_owner = owner_len - 1;
                 self.options.clear();
                 self.options.extend_from_slice(data);
                 return Some(end);
             }
         }
-        let mut size = owner.as_name().len() + 10;
+        let mut size = owner_len + 10;
         if !data.is_empty() {
             let well_formed = walk_data(rtype, packet, start, end, |piece| {
                 size += match piece {

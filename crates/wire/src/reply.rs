@@ -184,6 +184,11 @@ impl Reply {
         &self.records
     }
 
+    /// All records, to change their fixed fields.
+    pub fn records_mut(&mut self) -> &mut [Record] {
+        &mut self.records
+    }
+
     pub fn data(&self, record: &Record) -> &[u8] {
         let at = record.data_at as usize;
         &self.arena[at..at + usize::from(record.data_len)]
@@ -246,11 +251,13 @@ impl Reply {
         let opt = self.outgoing_opt(query);
         let opt_len = opt.map_or(0, |(_, options)| 11 + options.len());
         let qname = query.question.name();
-        let records: usize = self.records.iter().map(|record| plain_record_len(record, qname.len())).sum();
+        let records: usize = self.records.iter().map(written_record_len).sum();
+        let len = 12 + qname.len() + 4 + records + opt_len;
         out.clear();
-        if 12 + qname.len() + 4 + records + opt_len > limit {
+        if len > limit {
             return compress::encode(self, query, opt, limit, out);
         }
+        out.reserve(len);
         write_header(self, query, self.flags, opt.is_some(), self.counts, out);
         write_question(query, out);
         for record in &self.records {
@@ -383,6 +390,15 @@ impl Reply {
 fn plain_record_len(record: &Record, qname: usize) -> usize {
     let owner = match record.owner {
         Owner::Question(at) => qname - usize::from(at),
+        Owner::Stored { len, .. } => usize::from(len),
+    };
+    owner + 10 + usize::from(record.data_len)
+}
+
+/// The most octets [`Reply::encode`] writes for a record; it may be one less.
+fn written_record_len(record: &Record) -> usize {
+    let owner = match record.owner {
+        Owner::Question(_) => 2,
         Owner::Stored { len, .. } => usize::from(len),
     };
     owner + 10 + usize::from(record.data_len)

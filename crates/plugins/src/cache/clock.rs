@@ -26,8 +26,12 @@ impl Clock {
     }
 
     #[cfg(not(test))]
+    pub fn at(&self, time: Instant) -> Instant {
+        time
+    }
+
     pub fn now(&self) -> Instant {
-        Instant::now()
+        self.at(Instant::now())
     }
 }
 
@@ -37,9 +41,9 @@ impl Clock {
         Clock { skew: Some(SKEW.with(Arc::clone)) }
     }
 
-    pub fn now(&self) -> Instant {
+    pub fn at(&self, time: Instant) -> Instant {
         let millis = self.skew.as_ref().map_or(0, |skew| skew.load(Ordering::SeqCst));
-        Instant::now() + std::time::Duration::from_millis(millis)
+        time + std::time::Duration::from_millis(millis)
     }
 
     /// Turns the clocks of all caches made on this thread forward.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use wire::{Class, Flags, Name, Query, Rcode, Reply, Rtype, Section};
+use wire::{Class, Flags, Name, Query, Rcode, Reply, Rtype};
 
 use super::clock::Clock;
 
@@ -154,10 +154,8 @@ pub(super) enum Answering {
 
 /// Sets the time to live of all records.
 pub(super) fn set_ttl(reply: &mut Reply, ttl: u32) {
-    for section in [Section::Answer, Section::Authority, Section::Additional] {
-        for record in reply.section_mut(section) {
-            record.ttl = ttl;
-        }
+    for record in reply.records_mut() {
+        record.ttl = ttl;
     }
 }
 

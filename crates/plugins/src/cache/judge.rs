@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wire::{Class, Flags, Name, Query, Rcode, Reply, Rtype, Section};
+use wire::{Class, Flags, Name, Owner, Query, Rcode, Record, Reply, Rtype, Section};
 
 use super::options::Options;
 use crate::kind::Kind;
@@ -122,11 +122,16 @@ struct Ambiguous;
 
 impl<'a> Answer<'a> {
     fn has(&self, name: Name<'_>, wanted: impl Fn(Rtype) -> bool) -> bool {
-        self.reply.section(Section::Answer).iter().any(|record| {
-            wanted(record.rtype)
-                && self.is_class(record.class)
-                && self.reply.owner(record, self.qname).eq_ignore_case(name)
-        })
+        self.reply
+            .section(Section::Answer)
+            .iter()
+            .any(|record| wanted(record.rtype) && self.is_class(record.class) && self.owns(record, name))
+    }
+
+    /// Whether it is the name's record. Most are those of the question, and say so without being compared.
+    fn owns(&self, record: &Record, name: Name<'_>) -> bool {
+        (record.owner == Owner::Question(0) && std::ptr::eq(name.wire(), self.qname.wire()))
+            || self.reply.owner(record, self.qname).eq_ignore_case(name)
     }
 
     fn is_class(&self, class: Class) -> bool {
@@ -137,10 +142,7 @@ impl<'a> Answer<'a> {
     fn alias(&self, name: Name<'_>) -> Result<Option<Name<'a>>, Ambiguous> {
         let mut found: Option<Name<'a>> = None;
         for record in self.reply.section(Section::Answer) {
-            if record.rtype != Rtype::CNAME
-                || !self.is_class(record.class)
-                || !self.reply.owner(record, self.qname).eq_ignore_case(name)
-            {
+            if record.rtype != Rtype::CNAME || !self.is_class(record.class) || !self.owns(record, name) {
                 continue;
             }
             let target = Name::from_wire(self.reply.data(record)).ok_or(Ambiguous)?;

@@ -30,13 +30,14 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use server::{Hooks, Link, Metadata, MetadataView, Plugin, Step, Turn, Visit};
-use wire::{Flags, NameBuf, Opcode, Query};
+use wire::{Flags, Name, NameBuf, Opcode, Query};
 
 use crate::parse::is_under_any;
 use clock::Clock;
 use counters::{Counters, Series, Side};
 use entry::Entry;
 use memory::Memory;
+use miss::Errand;
 use options::Options;
 pub(crate) use setup::setup;
 use store::Found;
@@ -53,6 +54,8 @@ struct Inner {
     /// The zones as metrics show them.
     label: String,
     options: Options,
+    /// The zones of which neither successes nor denials are kept.
+    never_kept: Vec<NameBuf>,
     memory: Arc<Memory>,
     counters: Counters,
     clock: Clock,
@@ -73,7 +76,13 @@ struct Wildcard(Box<str>);
 impl Cache {
     fn new(zones: Vec<NameBuf>, label: String, options: Options, memory: Arc<Memory>) -> Cache {
         let (counters, clock) = (Counters::default(), Clock::new());
-        let inner = Inner { zones, label, options, memory, counters, clock };
+        let (no_success, no_denial) = (&options.no_success, &options.no_denial);
+        let both = |zones: &[NameBuf], others: &[NameBuf]| {
+            zones.iter().filter(|zone| is_under_any(zone.as_name(), others)).cloned().collect::<Vec<_>>()
+        };
+        let mut never_kept = both(no_success, no_denial);
+        never_kept.extend(both(no_denial, no_success).into_iter().filter(|zone| !no_success.contains(zone)));
+        let inner = Inner { zones, label, options, never_kept, memory, counters, clock };
         Cache { inner: Arc::new(inner), bypasses: OnceLock::new() }
     }
 
@@ -135,9 +144,14 @@ impl Metadata for Cache {
 
 impl Inner {
     fn look_up(self: &Arc<Inner>, visit: &mut Visit<'_>) -> Step {
-        let now = self.clock.now();
         let series = self.counters.of(visit.server());
         series.requests.inc();
+        if self.never_keeps(visit.query.question.lower()) {
+            series.misses.inc();
+            visit.note(|_| "miss".to_owned());
+            return self.descend(visit, Errand::default());
+        }
+        let now = self.clock.at(visit.time());
         let hash = self.hash(visit.query);
         if let Some((side, found)) = self.find(hash, visit.query, now)
             && let Some(entry) = found.entry()
@@ -147,6 +161,12 @@ impl Inner {
             return if hit.left > 0 { self.hit(visit, &hit) } else { self.stale_hit(visit, &hit) };
         }
         self.miss(visit, hash, series)
+    }
+
+    /// Nothing about the name is ever here. Queries for it do not wait for each other either: as a rule somebody below
+    /// knows the zone by heart, and that is why it is left out.
+    fn never_keeps(&self, name: Name<'_>) -> bool {
+        is_under_any(name, &self.never_kept)
     }
 
     /// Everything that makes two questions different.

@@ -6,10 +6,11 @@
 //! ```
 //!
 //! A bucket is never changed, only replaced, by whoever holds its shard's lock. A reader holds the bucket it
-//! loaded and with it all entries in it, whatever happens meanwhile.
+//! loaded and with it all entries in it, whatever happens meanwhile. Beside each bucket lies an octet with a bit for
+//! each of its hashes: most look-ups of what is not here end there, without holding anything.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::{ArcSwapOption, Guard};
@@ -25,6 +26,7 @@ const MOST_BUCKETS: usize = 4096;
 /// Entries by hash, up to a number per shard; more put a random one out.
 pub(super) struct Store {
     buckets: Box<[ArcSwapOption<Bucket>]>,
+    tags: Box<[AtomicU8]>,
     /// How many belong to a shard; a power of two.
     per_shard: usize,
     capacity: usize,
@@ -93,6 +95,7 @@ impl Store {
         let seed = RandomState::new();
         Store {
             buckets: (0..SHARDS * per_shard).map(|_| ArcSwapOption::empty()).collect(),
+            tags: (0..SHARDS * per_shard).map(|_| AtomicU8::new(0)).collect(),
             per_shard,
             capacity,
             // Never zero, or it would stay so.
@@ -104,7 +107,11 @@ impl Store {
     }
 
     pub fn get(&self, hash: u64) -> Option<Found> {
-        let bucket = self.bucket(hash).load();
+        let place = self.place(hash);
+        if self.tags[place].load(Ordering::Acquire) & tag(hash) == 0 {
+            return None;
+        }
+        let bucket = self.buckets[place].load();
         let at = bucket.as_ref()?.slots().position(|slot| slot.hash == hash)?;
         Some(Found { bucket, at, last_good: false })
     }
@@ -113,23 +120,25 @@ impl Store {
     pub fn insert(&self, entry: Arc<Entry>) -> bool {
         let hash = entry.hash;
         let mut writer = self.writer(hash);
-        let place = self.bucket(hash);
-        let known = place.load_full().is_some_and(|bucket| bucket.slots().any(|slot| slot.hash == hash));
+        let place = self.place(hash);
+        let known = self.buckets[place]
+            .load_full()
+            .is_some_and(|bucket| bucket.slots().any(|slot| slot.hash == hash));
         let evicted = !known && writer.len >= self.capacity && self.evict(shard(hash), &mut writer);
         if !known {
             writer.len += 1;
             self.len.fetch_add(1, Ordering::Relaxed);
         }
         // Loaded again: the one that went may have lain here.
-        let others = rest(place, hash);
-        place.store(Bucket::of(std::iter::once(Slot { hash, entry }).chain(others)));
+        let others = self.rest(place, hash);
+        self.put(place, Bucket::of(std::iter::once(Slot { hash, entry }).chain(others)));
         evicted
     }
 
     pub fn remove(&self, hash: u64) {
-        let place = self.bucket(hash);
+        let place = self.place(hash);
         // Mostly there is none, and then there is nothing to lock for.
-        if place.load().is_none() {
+        if self.buckets[place].load().is_none() {
             return;
         }
         let mut writer = self.writer(hash);
@@ -145,8 +154,8 @@ impl Store {
         let random = writer.next_random();
         let first = shard * self.per_shard;
         for step in 0..self.per_shard {
-            let place = &self.buckets[first + (random as usize + step) % self.per_shard];
-            if let Some(bucket) = place.load_full() {
+            let place = first + (random as usize + step) % self.per_shard;
+            if let Some(bucket) = self.buckets[place].load_full() {
                 let number = (random >> 32) as usize % (1 + bucket.more.len());
                 let Some(hash) = bucket.slots().nth(number).map(|slot| slot.hash) else { continue };
                 self.take_out(place, hash, writer);
@@ -156,20 +165,40 @@ impl Store {
         false
     }
 
-    fn take_out(&self, place: &ArcSwapOption<Bucket>, hash: u64, writer: &mut Writer) {
-        let Some(bucket) = place.load_full() else { return };
-        let others: Vec<Slot> = rest(place, hash).collect();
+    fn take_out(&self, place: usize, hash: u64, writer: &mut Writer) {
+        let Some(bucket) = self.buckets[place].load_full() else { return };
+        let others: Vec<Slot> = self.rest(place, hash).collect();
         if others.len() == 1 + bucket.more.len() {
             return;
         }
-        place.store(Bucket::of(others));
+        self.put(place, Bucket::of(others));
         writer.len -= 1;
         self.len.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn bucket(&self, hash: u64) -> &ArcSwapOption<Bucket> {
+    /// Where the bucket of a hash lies.
+    fn place(&self, hash: u64) -> usize {
         let within = (hash as usize / SHARDS) & (self.per_shard - 1);
-        &self.buckets[shard(hash) * self.per_shard + within]
+        shard(hash) * self.per_shard + within
+    }
+
+    fn put(&self, place: usize, bucket: Option<Arc<Bucket>>) {
+        let tags =
+            bucket.iter().flat_map(|bucket| bucket.slots()).fold(0, |tags, slot| tags | tag(slot.hash));
+        self.buckets[place].store(bucket);
+        self.tags[place].store(tags, Ordering::Release);
+    }
+
+    /// The slots of a bucket with other hashes.
+    fn rest(&self, place: usize, hash: u64) -> impl Iterator<Item = Slot> + use<> {
+        let bucket = self.buckets[place].load_full();
+        let slots: Vec<Slot> = bucket
+            .iter()
+            .flat_map(|bucket| bucket.slots())
+            .filter(|slot| slot.hash != hash)
+            .cloned()
+            .collect();
+        slots.into_iter()
     }
 
     fn writer(&self, hash: u64) -> std::sync::MutexGuard<'_, Writer> {
@@ -191,10 +220,7 @@ fn shard(hash: u64) -> usize {
     hash as usize % SHARDS
 }
 
-/// The slots of a bucket with other hashes.
-fn rest(place: &ArcSwapOption<Bucket>, hash: u64) -> impl Iterator<Item = Slot> {
-    let bucket = place.load_full();
-    let slots: Vec<Slot> =
-        bucket.iter().flat_map(|bucket| bucket.slots()).filter(|slot| slot.hash != hash).cloned().collect();
-    slots.into_iter()
+/// The bit of a hash; from its upper end, since the lower one says where it lies.
+fn tag(hash: u64) -> u8 {
+    1 << (hash >> 61)
 }

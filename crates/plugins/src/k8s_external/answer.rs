@@ -1,7 +1,7 @@
 //! The records of Services: addresses, SRV, and the names of an address.
 
 use std::hash::BuildHasher;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use foldhash::quality::RandomState;
 use server::{Existence, Outside, Place, Reached, Visit};
@@ -13,8 +13,6 @@ use crate::records::{push_address, push_srv, rtype, share};
 
 /// More records than any message can hold; what is beyond would only be cut off again.
 const MOST_RECORDS: usize = 4700;
-
-const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// What came of a name.
 pub(super) struct Found {
@@ -46,7 +44,7 @@ impl K8sExternal {
     /// Each address once; names follow.
     fn addresses(&self, reply: &mut Reply, outside: &dyn Outside, front: &[u8], qtype: Rtype) -> Found {
         let mut aliases = Vec::new();
-        let mut seen = Distinct::new(NOWHERE);
+        let mut seen = Distinct::new();
         let existence = outside.find(front, self.headless, &mut |reached| match reached.at {
             Place::Address(address) if rtype(address) == qtype && seen.is_new(address) => {
                 push_address(reply, Section::Answer, Owner::Question(0), self.ttl, address);
@@ -65,7 +63,7 @@ impl K8sExternal {
         let (weight, ttl) = (share(candidates), outside.ttl());
         let mut aliases = Vec::new();
         // Targets are known by their hashes: what is told is gone after each call.
-        let (hashes, mut ports, mut addresses) = (RandomState::default(), Distinct::new(0), Distinct::new(0));
+        let (hashes, mut ports, mut addresses) = (RandomState::default(), Distinct::new(), Distinct::new());
         outside.find(front, self.headless, &mut |reached| {
             let Some(port) = reached.port else { return };
             if reply.records().len() >= MOST_RECORDS {

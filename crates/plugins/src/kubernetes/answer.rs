@@ -1,6 +1,6 @@
 //! The records of a name: addresses and SRV.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use wire::{Name, Owner, Question, Reply, Rtype, Section};
 
@@ -12,8 +12,6 @@ use crate::records::{push_address, push_srv, rtype, share};
 
 /// More records than any message can hold; what is beyond would only be cut off again.
 const MOST_RECORDS: usize = 4700;
-
-const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
 /// Answers with the addresses of a name that are of the type. Tells how many there are.
 pub(super) fn found(
@@ -42,14 +40,15 @@ fn addresses(
     ttl: u32,
     addresses: impl Iterator<Item = IpAddr>,
 ) -> usize {
-    let mut seen = Distinct::new(NOWHERE);
+    let mut seen = Distinct::new();
     let fitting =
         addresses.filter(|address| rtype(*address) == qtype).filter(|address| seen.is_new(*address));
     let mut count = 0;
-    for address in fitting.take(MOST_RECORDS) {
+    // Iterators in iterators run best from the inside.
+    fitting.take(MOST_RECORDS).for_each(|address| {
         push_address(reply, Section::Answer, owner, ttl, address);
         count += 1;
-    }
+    });
     count
 }
 
@@ -59,12 +58,10 @@ pub(super) fn srv(ask: &Ask<'_>, reply: &mut Reply, question: &Question, service
     let zone = question.name().wire().get(ask.at..).unwrap_or_default();
     let candidates = services.hits().map(|hit| services.filter.ports(hit.ports).count()).sum();
     let weight = share(candidates);
-    let Some(first) = services.hits().next() else { return };
-    let filler = Identity::service(first.key);
 
-    let mut seen = Distinct::new((filler, 0));
+    let mut seen = Distinct::new();
     let mut pushed = 0;
-    for hit in services.hits() {
+    services.hits().for_each(|hit| {
         let identity = Identity::of(&hit, options.endpoint_pod_names);
         let mut target: Option<Target> = None;
         for port in services.filter.ports(hit.ports).flatten() {
@@ -78,22 +75,22 @@ pub(super) fn srv(ask: &Ask<'_>, reply: &mut Reply, question: &Question, service
             push_srv(reply, options.ttl, weight, port, name);
             pushed += 1;
         }
-    }
+    });
 
-    let mut seen = Distinct::new((filler, NOWHERE));
+    let mut seen = Distinct::new();
     let mut pushed = 0;
-    for hit in services.hits() {
+    services.hits().for_each(|hit| {
         let identity = Identity::of(&hit, options.endpoint_pod_names);
         let has_port = services.filter.ports(hit.ports).flatten().next().is_some();
         if !has_port || pushed == MOST_RECORDS || !seen.is_new((identity, hit.address)) {
-            continue;
+            return;
         }
         let target = identity.target(zone);
-        let Some(name) = target.as_ref().and_then(Target::name) else { continue };
+        let Some(name) = target.as_ref().and_then(Target::name) else { return };
         let owner = owner(reply, question, name);
         push_address(reply, Section::Additional, owner, options.ttl, hit.address);
         pushed += 1;
-    }
+    });
 }
 
 /// A pod has an SRV record too, without a port.

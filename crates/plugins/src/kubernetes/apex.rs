@@ -3,7 +3,7 @@
 //! A name server is a Service whose endpoints include an address of this process; outside of a cluster it is
 //! `ns.dns.ZONE` with the addresses of this machine.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use cluster::object::{EndpointSlice, Service, ServiceType};
 use cluster::{Holder, Key, Snapshot};
@@ -74,10 +74,10 @@ pub(super) fn name_servers(ask: &Ask<'_>, question: &Question, reply: &mut Reply
             Some(name)
         }
     };
-    let mut seen = Distinct::new(None);
+    let mut seen = Distinct::new();
     each(ask, |hit, _| {
         let identity = hit.map(|hit| Identity::of(&hit, options.endpoint_pod_names));
-        if !seen.is_new(Some(identity)) {
+        if !seen.is_new(identity) {
             return;
         }
         let target = target(identity);
@@ -161,7 +161,7 @@ pub(super) fn local_addresses(bound: &[Option<IpAddr>]) -> Vec<IpAddr> {
         bound.iter().copied().flatten().collect()
     };
     addresses.retain(|address| !address.is_loopback());
-    let mut seen = Distinct::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED));
+    let mut seen = Distinct::new();
     addresses.retain(|address| seen.is_new(*address));
     addresses
 }

@@ -83,11 +83,11 @@ fn endpoints(
     zone: &[u8],
 ) -> bool {
     let mut found = false;
-    let mut seen = Distinct::new(None);
+    let mut seen = Distinct::new();
     for endpoint in slice.endpoints.iter().filter(|endpoint| endpoint.address == address) {
         let hit = Hit { key: service, address, ports: &[], endpoint: Some(endpoint), cluster };
         let identity = Identity::of(&hit, plugin.options.endpoint_pod_names);
-        if seen.is_new(Some(identity)) {
+        if seen.is_new(identity) {
             found |= push(plugin, reply, identity, zone);
         }
     }

@@ -17,9 +17,10 @@ pub(super) struct Target {
 /// What makes the target of a hit: equal identities have equal targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Identity<'s> {
+    /// First, since it is what mostly differs when two are compared.
+    endpoint: Option<EndpointName<'s>>,
     key: &'s [u8],
     cluster: &'s str,
-    endpoint: Option<EndpointName<'s>>,
 }
 
 impl<'s> Identity<'s> {

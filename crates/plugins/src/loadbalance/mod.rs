@@ -46,13 +46,15 @@ impl Plugin for LoadBalance {
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
         let question = &visit.query.question;
-        if visit.reply.rcode != Rcode::NOERROR || matches!(question.qtype, Rtype::AXFR | Rtype::IXFR) {
+        // One record has no order.
+        if visit.reply.records().len() < 2
+            || visit.reply.rcode != Rcode::NOERROR
+            || matches!(question.qtype, Rtype::AXFR | Rtype::IXFR)
+        {
             return Turn::Up;
         }
         self.balance(question, visit.reply, &mut Random::here());
-        if visit.reply.records().len() > 1 {
-            visit.note(|_| self.what_was_done());
-        }
+        visit.note(|_| self.what_was_done());
         Turn::Up
     }
 }

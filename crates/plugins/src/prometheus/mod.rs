@@ -67,7 +67,8 @@ impl Plugin for Prometheus {
             self.table.get().and_then(|table| table.find(visit.server(), visit.query.question.lower()));
         if let Some(at) = cells {
             // The query's size is taken before plugins below change it.
-            visit.slot.words = [at as u64 + 1, self.now(), visit.query.plain_len() as u64, 0];
+            let start = self.nanos(visit.time());
+            visit.slot.words = [at as u64 + 1, start, visit.query.plain_len() as u64, 0];
         }
         Step::Next
     }
@@ -95,7 +96,7 @@ impl Plugin for Prometheus {
             plugin,
             request_size: request_size as usize,
             response_size,
-            nanos: self.now().saturating_sub(start),
+            nanos: self.nanos(Instant::now()).saturating_sub(start),
         });
         Turn::Up
     }
@@ -130,8 +131,8 @@ impl Observer for Prometheus {
 }
 
 impl Prometheus {
-    fn now(&self) -> u64 {
-        self.epoch.elapsed().as_nanos() as u64
+    fn nanos(&self, time: Instant) -> u64 {
+        time.saturating_duration_since(self.epoch).as_nanos() as u64
     }
 }
 

@@ -193,6 +193,18 @@ fn zones_and_disabled_zones() {
         ("{|disable denial|}", "a 30 10.0.0.1", "www.example.", true),
         ("{|disable denial sub.example|}", "nxdomain 30", "www.example.", true),
         ("{|disable denial x Sub.Example|}", "nxdomain 30", "www.sub.example.", false),
+        // Both: such names are not even looked up.
+        ("{|disable success|disable denial|}", "a 30 10.0.0.1", "www.example.", false),
+        ("{|disable success|disable denial|}", "servfail", "www.example.", false),
+        (
+            "{|disable success example|disable denial sub.example|}",
+            "a 30 10.0.0.1",
+            "www.sub.example.",
+            false,
+        ),
+        ("{|disable success example|disable denial sub.example|}", "nxdomain 30", "www.sub.example.", false),
+        ("{|disable success example|disable denial sub.example|}", "nxdomain 30", "www.example.", true),
+        ("{|disable success sub.example|disable denial example|}", "a 30 10.0.0.1", "www.example.", true),
     ] {
         let setting = Setting::new(cache);
         setting.says(says);
@@ -201,8 +213,10 @@ fn zones_and_disabled_zones() {
         assert_eq!(setting.asked() == 1, kept, "{cache}: {name} {says}");
     }
     // Not kept, but with the time to live it would have had.
-    let setting = Setting::new("20 {|disable success|}");
-    setting.check("www.example.", "NOERROR qr / answer: www.example. 20 IN A 10.0.0.1");
+    for cache in ["20 {|disable success|}", "20 {|disable success|disable denial|}"] {
+        let setting = Setting::new(cache);
+        setting.check("www.example.", "NOERROR qr / answer: www.example. 20 IN A 10.0.0.1");
+    }
 }
 
 #[test]
