@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::sys;
 
-/// Level-triggered readiness to read.
+/// Readiness to read.
 #[derive(Debug)]
 pub struct Epoll(OwnedFd);
 
@@ -15,9 +15,15 @@ impl Epoll {
         sys::epoll_create().map(Epoll)
     }
 
-    /// Watches a descriptor. It leaves by [`Epoll::remove`], or when its last copy is closed.
+    /// Watches a descriptor: it is ready for as long as there is something to read. It leaves by [`Epoll::remove`],
+    /// or when its last copy is closed.
     pub fn add(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
-        sys::epoll_add(self.as_fd(), fd.as_fd(), token)
+        sys::epoll_add(self.as_fd(), fd.as_fd(), token, sys::Trigger::Level)
+    }
+
+    /// Watches a descriptor that is always read until nothing is left: it is ready once for each arrival.
+    pub fn add_edge(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
+        sys::epoll_add(self.as_fd(), fd.as_fd(), token, sys::Trigger::Edge)
     }
 
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-use crate::{ReplyTo, UdpSocket, control, sys};
+use crate::{ReplyTo, control, sys};
 
 /// Room for a batch of datagrams, allocated once. One per worker is enough for all its sockets.
 pub struct RecvBatch(sys::Incoming);
@@ -30,7 +30,7 @@ impl RecvBatch {
     }
 
     /// Takes what is waiting, up to a batch, with one system call; replaces the batch before. 0 if nothing is waiting.
-    pub fn recv(&mut self, socket: &UdpSocket) -> io::Result<usize> {
+    pub fn recv(&mut self, socket: impl AsFd) -> io::Result<usize> {
         loop {
             match self.0.recv(socket.as_fd()) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -47,6 +47,11 @@ impl RecvBatch {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The bytes of one of them, cut to the size of a slot. Panics if `i` is not below what `recv` returned.
+    pub fn bytes(&self, i: usize) -> &[u8] {
+        self.0.bytes(i)
     }
 
     /// One of them. Panics if `i` is not below what `recv` returned.

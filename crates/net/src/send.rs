@@ -97,7 +97,7 @@ impl SendBatch {
         let total = std::mem::take(&mut self.len);
         let replies = self.slots[..total].iter().map(|slot| sys::Reply {
             bytes: &slot.bytes,
-            peer: slot.to.peer(),
+            peer: Some(slot.to.peer()),
             control: slot.control.as_slice(),
         });
         let mut prepared = self.headers.prepare(replies);

@@ -85,7 +85,7 @@ impl UdpSocket {
     /// Sends one reply, from any thread, if there is room in the send buffer; else `WouldBlock`.
     pub fn try_send_to(&self, bytes: &[u8], to: &ReplyTo) -> io::Result<()> {
         let control = to.control();
-        let reply = sys::Reply { bytes, peer: to.peer(), control: control.as_slice() };
+        let reply = sys::Reply { bytes, peer: Some(to.peer()), control: control.as_slice() };
         loop {
             match sys::send_one(self.as_fd(), reply) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpStream, UdpSocket};
 use std::time::Duration;
 
 use rustix::process::Signal;
@@ -50,9 +50,17 @@ impl Setting {
 
     /// The last octet of the address that was answered.
     fn ask(&self, name: &str) -> u8 {
-        let query = Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A).to_packet();
+        let query = query(name);
         let outcome = client::udp(self.server.addr(), &query, SOON, 0).expect("asked");
         *outcome.reply().and_then(<[u8]>::last).expect("an answer")
+    }
+
+    /// The same over a socket that asked before, so that the same worker answers.
+    fn ask_again(&self, client: &UdpSocket, name: &str) -> u8 {
+        client.send_to(&query(name), self.server.addr()).expect("asked");
+        let mut reply = [0; 512];
+        let len = client.recv(&mut reply).expect("an answer");
+        reply[len - 1]
     }
 
     /// How often each upstream was asked for this name.
@@ -68,6 +76,10 @@ impl Setting {
         let values = text.lines().filter(|line| line.starts_with(name));
         values.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     }
+}
+
+fn query(name: &str) -> Vec<u8> {
+    Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A).to_packet()
 }
 
 fn corefile(port: u16, http: u16, upstream: &ScriptedUpstream, more: &str) -> String {
@@ -108,8 +120,11 @@ fn the_cache_stays_until_something_below_it_changes() {
 #[test]
 fn sockets_to_upstreams_stay() {
     let setting = Setting::start(Kind::Rhumb);
+    // Every worker has sockets of its own.
+    let client = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    client.set_read_timeout(Some(SOON)).expect("a timeout");
     for (name, more) in [("a.example.", ""), ("b.example.", "errors"), ("c.example.", "")] {
-        assert_eq!(setting.ask(name), 1);
+        assert_eq!(setting.ask_again(&client, name), 1);
         setting.reload(more, 0, "Reloading complete");
     }
     let ports: BTreeSet<u16> = setting.upstreams[0].seen().iter().map(|seen| seen.from.port()).collect();

@@ -1,4 +1,4 @@
-//! The one tokio runtime of the process: TCP, waiting queries, HTTP and all that polls.
+//! The one tokio runtime of the process: TCP, most queries that wait, HTTP and all that polls.
 
 use std::sync::OnceLock;
 

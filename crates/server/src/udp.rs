@@ -1,24 +1,30 @@
-//! UDP workers: threads that receive, answer and send in batches. No async, no lock, no allocation here.
+//! UDP workers: threads that receive, answer and send in batches. No lock and no allocation for what is answered at
+//! once.
+//!
+//! ```text
+//! wait ─→ packets of clients ─→ walk ─→ reply ──────────────────────────────────────→ sendmmsg
+//!   │                             └─ Wait ─→ parked (or tokio) ←─┐                        ↑
+//!   └───→ what residents wait for (answers of upstreams) ─ wakes ┴─→ walk goes on ─→ reply ┘
+//! ```
 
-use std::net::SocketAddr;
+mod desk;
+mod later;
+mod parked;
+
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use net::{Epoll, Events, RecvBatch, ReplyTo, SendBatch, UdpSocket, Waker};
+use net::{Epoll, Events, House, UdpSocket, Waker};
 
 use crate::endpoint::Endpoint;
-use crate::exchange::{self, Handled};
-use crate::permit::Permit;
 use crate::proxied::sessions::Sessions;
-use crate::walk::{Pending, Walk};
-use crate::{Block, Client, Messages, Service, Transport, log, proxied, runtime};
+use crate::{log, runtime};
+use desk::Desk;
+use later::Finished;
+use parked::{Bell, Parked};
 
-/// Packets per system call.
-const BATCH: usize = 32;
-/// The largest query taken; larger ones are cut and fail to parse.
-const QUERY_BYTES: usize = 4096;
 /// Batches taken from one socket before looking at the others.
 const ROUNDS: usize = 8;
 /// The epoll token of the waker; sockets count from zero.
@@ -35,8 +41,9 @@ struct Worker {
 }
 
 struct Inbox {
-    waker: Waker,
+    waker: Arc<Waker>,
     orders: Mutex<Vec<Order>>,
+    bell: Arc<Bell>,
 }
 
 enum Order {
@@ -56,16 +63,18 @@ impl Workers {
     /// Starts more workers, until there are so many.
     pub fn grow(&mut self, count: usize) -> io::Result<()> {
         for number in self.workers.len()..count {
-            let inbox = Arc::new(Inbox { waker: Waker::new()?, orders: Mutex::new(Vec::new()) });
+            let waker = Arc::new(Waker::new()?);
             let epoll = Epoll::new()?;
-            epoll.add(&inbox.waker, WAKE)?;
+            epoll.add(&waker, WAKE)?;
+            let bell = Bell::new(Arc::clone(&waker));
+            let inbox = Arc::new(Inbox { waker, orders: Mutex::new(Vec::new()), bell });
             let theirs = inbox.clone();
             let thread = thread::Builder::new().name(format!("rhumb-udp-{number}")).spawn(move || {
                 metrics::set_shard(number);
                 // Plugins make their timers and tasks here, before the walk moves to tokio.
                 let _entered = runtime::handle().enter();
                 log::attach();
-                work(&theirs, &epoll);
+                work(&theirs, &House::open(epoll));
             })?;
             self.workers.push(Worker { inbox, thread: Some(thread) });
         }
@@ -123,19 +132,25 @@ struct Served {
     sessions: Sessions,
 }
 
-fn work(inbox: &Inbox, epoll: &Epoll) {
+fn work(inbox: &Inbox, house: &House) {
     let mut sockets: Vec<Option<Served>> = Vec::new();
     let mut events = Events::with_capacity(64);
-    let mut desk = Desk::new();
+    let mut desk = Desk::new(house, Parked::new(Arc::clone(&inbox.bell), Finished::await_elsewhere));
+    let mut until: Option<Instant> = None;
     loop {
-        if let Err(error) = epoll.wait(&mut events, None) {
+        let timeout = match until {
+            _ if desk.parked.is_woken() => Some(Duration::ZERO),
+            until => until.map(|until| until.saturating_duration_since(Instant::now())),
+        };
+        if let Err(error) = house.wait(&mut events, timeout) {
             log::error(None, format_args!("waiting for packets: {error}"));
             return;
         }
         let mut orders = Vec::new();
-        for token in events.tokens() {
+        for token in events.tokens().filter_map(|token| house.pass_on(token)) {
             if token == WAKE {
                 inbox.waker.drain();
+                inbox.bell.collect();
                 if let Ok(mut waiting) = inbox.orders.lock() {
                     orders.append(&mut waiting);
                 }
@@ -150,7 +165,7 @@ fn work(inbox: &Inbox, epoll: &Epoll) {
                     if free == sockets.len() {
                         sockets.push(None);
                     }
-                    if let Err(error) = epoll.add(&*socket, free as u64) {
+                    if let Err(error) = house.add(&*socket, free as u32) {
                         log::error(None, format_args!("watching {}: {error}", endpoint.address));
                         continue;
                     }
@@ -162,7 +177,7 @@ fn work(inbox: &Inbox, epoll: &Epoll) {
                             && let Some(mut served) = place.take()
                         {
                             desk.answer(&mut served, usize::MAX);
-                            let _ = epoll.remove(&*served.socket);
+                            let _ = house.remove(&*served.socket);
                         }
                     }
                     let _ = done.send(());
@@ -170,155 +185,7 @@ fn work(inbox: &Inbox, epoll: &Epoll) {
                 Order::Stop => return,
             }
         }
-    }
-}
-
-/// A worker's buffers and the walk it uses for one query after the other.
-struct Desk {
-    incoming: RecvBatch,
-    outgoing: SendBatch,
-    walk: Box<Walk>,
-}
-
-impl Desk {
-    fn new() -> Desk {
-        Desk {
-            incoming: RecvBatch::new(BATCH, QUERY_BYTES),
-            outgoing: SendBatch::new(BATCH),
-            walk: Box::new(Walk::new()),
-        }
-    }
-
-    /// Answers what is on a socket, at most so many batches.
-    fn answer(&mut self, served: &mut Served, rounds: usize) {
-        for _ in 0..rounds {
-            let count = match self.incoming.recv(&served.socket) {
-                Ok(0) => return,
-                Ok(count) => count,
-                // Errors of earlier replies, such as an unreachable peer, come back here and mean nothing.
-                Err(_) => return,
-            };
-            // The service is held for this batch only, so that an old one goes as soon as it is replaced.
-            let service = served.endpoint.service.load();
-            for i in 0..count {
-                self.answer_one(i, served, &service);
-            }
-            self.send(&served.socket, &service);
-            if count < BATCH {
-                return;
-            }
-        }
-    }
-
-    /// Has the batch leave.
-    fn send(&mut self, socket: &Arc<UdpSocket>, service: &Service) {
-        match &service.backlog {
-            None => {
-                self.outgoing.send(socket);
-            }
-            Some(backlog) => {
-                let report = self.outgoing.offer(socket, |bytes, to| backlog.keep(socket, bytes, to));
-                backlog.lose(report.failed);
-            }
-        }
-    }
-
-    fn answer_one(&mut self, i: usize, served: &mut Served, service: &Arc<Service>) {
-        let packet = self.incoming.packet(i);
-        let local = match packet.local {
-            Some(ip) => SocketAddr::new(ip, served.endpoint.bound.port()),
-            None => served.endpoint.bound,
-        };
-        let mut client = Client { remote: packet.remote, local, transport: Transport::Udp };
-        let mut query = packet.bytes;
-        if let Some(proxied) = &service.proxied {
-            let now = Instant::now();
-            match proxied.unwrap(packet.bytes, packet.remote, now, &mut served.sessions) {
-                Ok(Some(unwrapped)) => {
-                    client.remote = unwrapped.client.unwrap_or(packet.remote);
-                    self.walk.announce(unwrapped.tlvs);
-                    query = unwrapped.payload;
-                }
-                Ok(None) => return,
-                Err(why) => return proxied::warn(packet.remote, why),
-            }
-        } else {
-            self.walk.announce(&[]);
-        }
-        let out = self.outgoing.buffer();
-        match exchange::handle(service, &mut self.walk, client, query, out) {
-            Handled::Reply => self.outgoing.commit(&packet.reply_to),
-            Handled::Nothing => {}
-            Handled::Waiting(pending, block) => match Permit::take() {
-                Some(permit) => {
-                    let walk = std::mem::take(&mut self.walk);
-                    let later = Later {
-                        walk,
-                        block,
-                        service: service.clone(),
-                        socket: served.socket.clone(),
-                        to: packet.reply_to,
-                    };
-                    runtime::handle().spawn(later.finish(pending, permit));
-                }
-                None => {
-                    self.walk.recover();
-                    if self.walk.encode(None, out) {
-                        self.outgoing.commit(&packet.reply_to);
-                    }
-                }
-            },
-            Handled::Streaming(messages, block) => {
-                let walk = std::mem::take(&mut self.walk);
-                let mut later = Later {
-                    walk,
-                    block,
-                    service: service.clone(),
-                    socket: served.socket.clone(),
-                    to: packet.reply_to,
-                };
-                later.stream(messages);
-                self.walk = later.walk;
-            }
-        }
-    }
-}
-
-/// A query that is answered outside its batch.
-struct Later {
-    walk: Box<Walk>,
-    block: Arc<Block>,
-    service: Arc<Service>,
-    socket: Arc<UdpSocket>,
-    to: ReplyTo,
-}
-
-impl Later {
-    async fn finish(mut self, pending: Pending, permit: Permit) {
-        let mut out = Vec::with_capacity(512);
-        match exchange::complete(&self.service, &mut self.walk, pending, &self.block, &mut out).await {
-            Handled::Reply => self.send(&out),
-            Handled::Streaming(messages, _) => self.stream(messages),
-            Handled::Nothing | Handled::Waiting(..) => {}
-        }
-        drop(permit);
-    }
-
-    fn send(&self, bytes: &[u8]) {
-        match &self.service.backlog {
-            Some(backlog) => backlog.send(&self.socket, bytes, &self.to),
-            None => {
-                let _ = self.socket.send_to(bytes, &self.to);
-            }
-        }
-    }
-
-    fn stream(&mut self, mut messages: Box<dyn Messages>) {
-        let mut out = Vec::new();
-        while self.walk.stream_next(messages.as_mut(), &self.block, &self.service) {
-            if self.walk.encode(Some(&self.block), &mut out) {
-                self.send(&out);
-            }
-        }
+        desk.go_on();
+        until = house.settle();
     }
 }

@@ -1,7 +1,8 @@
 //! The walk: one query on its way down through the plugins and its reply on the way back up.
 //!
 //! A walk is one value that can be put aside and taken up again. The worker that received the packet drives
-//! it; if a plugin asks for time, the walk moves to tokio with what it waits for and is driven from there.
+//! it; if a plugin asks for time, the walk is put aside with what it waits for, on the worker's thread or on tokio, and
+//! is driven from there.
 //!
 //! ```text
 //!            ┌────────── Next ──────────┐          Answer, Fail, Drop
@@ -403,12 +404,17 @@ impl Walk {
         true
     }
 
-    /// Forgets what a panic left half done and fails the query.
-    pub(crate) fn recover(&mut self) {
-        // What a plugin holds for others, such as a place others wait for, must not outlive the query.
+    /// Gives up what plugins hold: what is there for others, such as a place they wait for, must not outlive the
+    /// query.
+    pub(crate) fn let_go(&mut self) {
         for slot in &mut self.slots {
             slot.boxed = None;
         }
+    }
+
+    /// Forgets what a panic left half done and fails the query.
+    pub(crate) fn recover(&mut self) {
+        self.let_go();
         if let Some((_, first)) = self.trail.undo.drain(..).next() {
             self.query.set_question(first);
         }

@@ -2,8 +2,9 @@
 //!
 //! ```text
 //! exchange ──question (fresh id, 0x20)──→ pool ──→ udp | stream (TCP, TLS) | https
-//!                                           ▲         │ one query in flight per socket, everything
-//!                                           └─given───┘ has a deadline
+//!    │                                      ▲         │ one query in flight per socket, everything
+//!    │                                      └─given───┘ has a deadline
+//!    └─ UDP, on the thread of a worker ───→ here: a few queries share a socket, in batches, without another thread
 //! ```
 //!
 //! A reply is believed if it comes from the peer under the id of the query and repeats its question, and of such a
@@ -18,6 +19,7 @@
 mod dial;
 mod error;
 mod health;
+mod here;
 mod https;
 mod measure;
 mod options;

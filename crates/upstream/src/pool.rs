@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 /// Never more idle sockets than this, whatever is configured: file descriptors are not endless.
 const MOST_IDLE: usize = 1000;
 
+#[derive(Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) expire: Duration,
     pub(crate) max_age: Option<Duration>,
@@ -46,6 +47,10 @@ impl<C: Send + 'static> Pool<C> {
     pub(crate) fn new(limits: Limits) -> Arc<Pool<C>> {
         let state = State { idle: VecDeque::new(), sweeping: false, closed: false };
         Arc::new(Pool { limits, state: Mutex::new(state) })
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// The socket that waited longest, so that source ports take turns.

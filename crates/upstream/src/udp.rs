@@ -18,25 +18,37 @@ pub(crate) const MAX_USES: u32 = 100;
 
 /// Connected, so that the kernel drops what comes from elsewhere and reports refusals; bound to port 0, so that
 /// it draws the source port at random.
-pub(crate) fn open(to: SocketAddr, source: Option<IpAddr>) -> Result<UdpSocket, Error> {
+pub(crate) fn open(to: SocketAddr, source: Option<IpAddr>) -> Result<std::net::UdpSocket, Error> {
     let any = match to {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
         SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
     };
-    let failed = |call| {
-        move |error: io::Error| Error::Net {
-            op: Op::Dial,
-            network: Network::Udp,
-            from: source.map(|source| SocketAddr::new(source, 0)),
-            to,
-            cause: Cause::system(call, &error),
-        }
-    };
+    let failed = |call| move |error: io::Error| dial_error(to, source, call, &error);
     let socket = std::net::UdpSocket::bind((source.unwrap_or(any), 0)).map_err(failed("bind"))?;
     report_unreachable(&socket, to);
     socket.connect(to).map_err(failed("connect"))?;
     socket.set_nonblocking(true).map_err(failed("socket"))?;
-    UdpSocket::from_std(socket).map_err(failed("socket"))
+    Ok(socket)
+}
+
+/// The same for tokio.
+pub(crate) fn open_async(to: SocketAddr, source: Option<IpAddr>) -> Result<UdpSocket, Error> {
+    UdpSocket::from_std(open(to, source)?).map_err(|error| dial_error(to, source, "socket", &error))
+}
+
+pub(crate) fn dial_error(
+    to: SocketAddr,
+    source: Option<IpAddr>,
+    call: &'static str,
+    error: &io::Error,
+) -> Error {
+    Error::Net {
+        op: Op::Dial,
+        network: Network::Udp,
+        from: source.map(|source| SocketAddr::new(source, 0)),
+        to,
+        cause: Cause::system(call, error),
+    }
 }
 
 /// Asks Linux for all ICMP errors. On its own it reports closed ports only, and a query to a network that cannot
@@ -66,7 +78,7 @@ pub(crate) async fn exchange(
         Ok(Ok(_)) => {}
     }
     let deadline = Instant::now() + read_timeout;
-    let size = usize::from(size.max(512));
+    let size = room(size);
     // One octet more than fits tells a packet that was cut on arrival.
     let mut message = Vec::with_capacity(size + 1);
     loop {
@@ -76,16 +88,34 @@ pub(crate) async fn exchange(
             Ok(Err(error)) => return Err(failed(Op::Read, Cause::system("read", &error))),
             Ok(Ok(_)) => {}
         }
-        let whole = message.len() <= size;
-        let rcode = match question.judge(&mut message, whole) {
-            Fit::Stray => continue,
-            Fit::WrongQuestion => return Err(Error::WrongQuestion),
-            Fit::Answer(rcode) => rcode,
-            Fit::Broken => question.cut(&mut message),
-        };
-        question.restore(&mut message);
-        return Ok(Heard { answer: Answer { message, network: Network::Udp, local }, rcode });
+        if let Some(heard) = hear(&mut message, local, question, size) {
+            return heard;
+        }
     }
+}
+
+/// The octets of reply the client takes.
+pub(crate) fn room(size: u16) -> usize {
+    usize::from(size.max(512))
+}
+
+/// What a packet says; None if it does not belong to the question at all.
+pub(crate) fn hear(
+    message: &mut Vec<u8>,
+    local: Option<SocketAddr>,
+    question: &Question<'_>,
+    size: usize,
+) -> Option<Result<Heard, Error>> {
+    let whole = message.len() <= size;
+    let rcode = match question.judge(message, whole) {
+        Fit::Stray => return None,
+        Fit::WrongQuestion => return Some(Err(Error::WrongQuestion)),
+        Fit::Answer(rcode) => rcode,
+        Fit::Broken => question.cut(message),
+    };
+    question.restore(message);
+    let answer = Answer { message: std::mem::take(message), network: Network::Udp, local };
+    Some(Ok(Heard { answer, rcode }))
 }
 
 #[cfg(test)]
@@ -93,8 +123,8 @@ mod tests {
     use super::*;
     use nix::sys::socket::getsockopt;
 
-    #[tokio::test]
-    async fn unreachable_networks_are_reported() {
+    #[test]
+    fn unreachable_networks_are_reported() {
         let v4 = open(([127, 0, 0, 1], 53).into(), None).expect("a socket");
         assert_eq!(getsockopt(&v4, sockopt::Ipv4RecvErr), Ok(true));
         // Not every machine has IPv6.

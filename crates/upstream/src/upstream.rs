@@ -9,6 +9,7 @@ use wire::Rcode;
 
 use crate::dial::DialTime;
 use crate::health::{self, Prober};
+use crate::here::{self, Gate, Landed};
 use crate::https::Https;
 use crate::measure::{Measure, Proto};
 use crate::pool::{Lease, Limits, Pool};
@@ -22,6 +23,7 @@ pub struct Upstream {
     options: Options,
     label: String,
     udp: Arc<Pool<UdpSocket>>,
+    gate: Arc<Gate>,
     streams: Arc<Pool<Connection>>,
     encryption: Option<Encryption>,
     https: Option<Arc<Https>>,
@@ -65,6 +67,7 @@ impl Upstream {
         };
         Arc::new(Upstream {
             udp: Pool::new(limits(udp::MAX_USES)),
+            gate: Arc::default(),
             streams: Pool::new(limits(u32::MAX)),
             encryption,
             https,
@@ -112,6 +115,7 @@ impl Upstream {
     /// its way out, are sent over sockets of their own.
     pub fn stop(&self) {
         self.prober.stop();
+        self.gate.stop();
         self.udp.close();
         self.streams.close();
         if let Some(https) = &self.https {
@@ -135,7 +139,52 @@ impl Upstream {
         Question::new(packet, self.options.mixed_case)
     }
 
+    /// Whether an exchange may have to connect before it can ask, which takes its own time.
+    pub fn connects(&self, network: Network) -> bool {
+        (self.options.scheme, network) != (Scheme::Dns, Network::Udp)
+    }
+
     async fn over_udp(&self, question: &Question<'_>, size: u16) -> Result<Heard, Error> {
+        match self.over_udp_here(question, size).await {
+            Some(heard) => heard,
+            None => self.over_pooled_udp(question, size).await,
+        }
+    }
+
+    /// On the thread of a worker, over sockets of that thread.
+    async fn over_udp_here(&self, question: &Question<'_>, size: u16) -> Option<Result<Heard, Error>> {
+        let Options { addr, source, read_timeout, .. } = self.options;
+        let to = here::To { gate: &self.gate, addr, source, limits: self.udp.limits(), read_timeout };
+        let taken = match here::ask(&to, question.packet(), udp::room(size))? {
+            Ok(taken) => taken,
+            Err(error) => {
+                self.measure.miss(Proto::Udp);
+                return Some(Err(error));
+            }
+        };
+        match taken.dialed {
+            None => self.measure.hit(Proto::Udp),
+            Some(took) => {
+                self.measure.miss(Proto::Udp);
+                self.dial_time.observe(took);
+            }
+        }
+        match taken.waiting.await {
+            Landed::Packet(mut bytes, way) => {
+                let heard = udp::hear(&mut bytes, way.local, question, udp::room(size));
+                if !matches!(heard, Some(Ok(_))) {
+                    here::distrust(way);
+                }
+                heard
+            }
+            Landed::Failed(op, cause, way) => {
+                Some(Err(Error::Net { op, network: Network::Udp, from: way.local, to: addr, cause }))
+            }
+            Landed::Elsewhere => None,
+        }
+    }
+
+    async fn over_pooled_udp(&self, question: &Question<'_>, size: u16) -> Result<Heard, Error> {
         let lease = match self.udp.take() {
             Some(lease) => {
                 self.measure.hit(Proto::Udp);
@@ -144,7 +193,7 @@ impl Upstream {
             None => {
                 self.measure.miss(Proto::Udp);
                 let start = Instant::now();
-                let socket = udp::open(self.options.addr, self.options.source);
+                let socket = udp::open_async(self.options.addr, self.options.source);
                 self.dial_time.observe(start.elapsed());
                 Lease::new(socket?)
             }
@@ -198,7 +247,7 @@ impl Upstream {
         let Ok(question) = Question::new(&packet, false) else { return false };
         let options = &self.options;
         let result = match options.scheme {
-            Scheme::Dns if !options.health.tcp => match udp::open(options.addr, options.source) {
+            Scheme::Dns if !options.health.tcp => match udp::open_async(options.addr, options.source) {
                 Err(error) => Err(error),
                 Ok(socket) => {
                     let (write, read) = (health::TIMEOUT, health::TIMEOUT);

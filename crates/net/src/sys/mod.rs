@@ -20,7 +20,7 @@ pub(crate) use incoming::Incoming;
 pub(crate) use option::set_option;
 pub(crate) use outgoing::{Outgoing, Reply, send_one};
 pub(crate) use poll::{
-    EpollEvent, epoll_add, epoll_create, epoll_remove, epoll_wait, eventfd, poll_writable,
+    EpollEvent, Trigger, epoll_add, epoll_create, epoll_remove, epoll_wait, eventfd, poll_writable,
 };
 pub(crate) use process::{CpuMask, affinity, raise_file_limit, set_affinity};
 

@@ -9,11 +9,12 @@ use std::slice;
 use super::message::{IoVec, Message, send_messages};
 use crate::address::RawAddr;
 
-/// One reply to be sent.
+/// One datagram to be sent.
 #[derive(Clone, Copy)]
 pub(crate) struct Reply<'a> {
     pub(crate) bytes: &'a [u8],
-    pub(crate) peer: &'a RawAddr,
+    /// None on a connected socket.
+    pub(crate) peer: Option<&'a RawAddr>,
     pub(crate) control: &'a [u8],
 }
 
@@ -26,8 +27,10 @@ impl Reply<'_> {
     /// reads when sending.
     fn message(&self) -> Message {
         let mut message = Message::EMPTY;
-        message.header.name = std::ptr::from_ref(self.peer).cast_mut();
-        message.header.name_len = self.peer.len();
+        if let Some(peer) = self.peer {
+            message.header.name = std::ptr::from_ref(peer).cast_mut();
+            message.header.name_len = peer.len();
+        }
         message.header.iov_len = 1;
         if !self.control.is_empty() {
             message.header.control = self.control.as_ptr().cast_mut().cast();

@@ -27,9 +27,25 @@ pub(crate) fn epoll_create() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Level-triggered, for reading.
-pub(crate) fn epoll_add(epoll: BorrowedFd<'_>, fd: BorrowedFd<'_>, token: u64) -> io::Result<()> {
-    let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: token };
+/// When a descriptor that can be read is told of: always, or when something comes.
+#[derive(Clone, Copy)]
+pub(crate) enum Trigger {
+    Level,
+    Edge,
+}
+
+/// For reading.
+pub(crate) fn epoll_add(
+    epoll: BorrowedFd<'_>,
+    fd: BorrowedFd<'_>,
+    token: u64,
+    trigger: Trigger,
+) -> io::Result<()> {
+    let events = match trigger {
+        Trigger::Level => libc::EPOLLIN,
+        Trigger::Edge => libc::EPOLLIN | libc::EPOLLET,
+    };
+    let mut event = libc::epoll_event { events: events as u32, u64: token };
     // SAFETY: the kernel reads one event through the pointer; the token is a number to it.
     check(unsafe { libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, fd.as_raw_fd(), &mut event) })
         .map(drop)

@@ -179,7 +179,8 @@ impl Asking {
         Ok(answer)
     }
 
-    /// An upstream has its own limit for the reply, but may connect for longer than there is time.
+    /// An upstream has its own limit for the reply, but may connect for longer than there is time. Where nothing
+    /// connects, a second clock would only cost.
     async fn exchange_over(
         &self,
         network: Network,
@@ -187,7 +188,12 @@ impl Asking {
         connecting: Duration,
     ) -> Result<Answer, Failure> {
         let exchange = target.upstream.exchange(&self.packet, network, self.udp_size);
-        match tokio::time::timeout(connecting + self.core.read_timeout, exchange).await {
+        let exchanged = if target.upstream.connects(network) {
+            tokio::time::timeout(connecting + self.core.read_timeout, exchange).await
+        } else {
+            Ok(exchange.await)
+        };
+        match exchanged {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(Error::WrongQuestion)) => Err(Failure { why: Why::WrongQuestion, way: None }),
             Ok(Err(error)) => Err(Failure { way: error.way(), why: Why::Error(error.to_string()) }),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! query ─matches?─→ packet ──→ Asking (policy, down?, failover) ──→ upstream ──→ reply
-//!                     │ waits on tokio; owns the packet and a snapshot of the list
+//!                     │ waits on the worker or on tokio; owns the packet and a snapshot of the list
 //!                     └─ Targets: hosts, addresses and resolv.conf files, followed when they change
 //!                           └─ Pools: upstreams with their sockets and health; a reload finds them again
 //! ```

@@ -4,9 +4,11 @@
 
 mod ask;
 mod health;
+mod house;
 mod https;
 mod owners;
 mod secure_server;
+mod shared;
 mod tcp;
 mod tls;
 mod udp;
