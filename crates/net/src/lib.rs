@@ -10,8 +10,8 @@
 //!                                      └─ ReplyTo ─→ (another thread) ─→ UdpSocket::send_to
 //! ```
 //!
-//! The thread of a worker is a [`House`]: others may live there with sockets of their own, a DNS client for one, and
-//! are told when these are ready. Such a [`Resident`] sends to a connected peer through an [`Outbox`].
+//! The thread of a worker is a [`Reactor`]: others may have sockets of their own there, a DNS client for one, and
+//! are told when these are ready. Such a [`Handler`] sends to a connected peer through an [`Outbox`].
 //!
 //! This is the one crate allowed `unsafe`. All of it is in `sys`, one small function per system call.
 #![deny(unsafe_op_in_unsafe_fn)]
@@ -25,11 +25,11 @@ mod control;
 mod counters;
 pub mod cpu;
 mod epoll;
-mod house;
 mod interface;
 mod limit;
 mod memory;
 mod outbox;
+mod reactor;
 mod recv;
 mod reply_to;
 mod send;
@@ -40,11 +40,11 @@ mod waker;
 
 pub use counters::{UdpCounters, udp_counters};
 pub use epoll::{Epoll, Events};
-pub use house::{House, Lodging, Resident, wait_here};
 pub use interface::{Interface, interfaces};
 pub use limit::raise_file_limit;
 pub use memory::give_back_memory;
 pub use outbox::Outbox;
+pub use reactor::{Handler, Reactor, Registration, wait_here};
 pub use recv::{Received, RecvBatch};
 pub use reply_to::ReplyTo;
 pub use send::{SendBatch, SendReport};

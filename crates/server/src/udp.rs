@@ -4,7 +4,7 @@
 //! ```text
 //! wait ─→ packets of clients ─→ walk ─→ reply ──────────────────────────────────────→ sendmmsg
 //!   │                             └─ Wait ─→ parked (or tokio) ←─┐                        ↑
-//!   └───→ what residents wait for (answers of upstreams) ─ wakes ┴─→ walk goes on ─→ reply ┘
+//!   └───→ what handlers wait for (answers of upstreams) ─ wakes ┴─→ walk goes on ─→ reply ┘
 //! ```
 
 mod desk;
@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use net::{Epoll, Events, House, UdpSocket, Waker};
+use net::{Epoll, Events, Reactor, UdpSocket, Waker};
 
 use crate::endpoint::Endpoint;
 use crate::proxied::sessions::Sessions;
@@ -74,7 +74,7 @@ impl Workers {
                 // Plugins make their timers and tasks here, before the walk moves to tokio.
                 let _entered = runtime::handle().enter();
                 log::attach();
-                work(&theirs, &House::open(epoll));
+                work(&theirs, &Reactor::open(epoll));
             })?;
             self.workers.push(Worker { inbox, thread: Some(thread) });
         }
@@ -132,22 +132,22 @@ struct Served {
     sessions: Sessions,
 }
 
-fn work(inbox: &Inbox, house: &House) {
+fn work(inbox: &Inbox, reactor: &Reactor) {
     let mut sockets: Vec<Option<Served>> = Vec::new();
     let mut events = Events::with_capacity(64);
-    let mut desk = Desk::new(house, Parked::new(Arc::clone(&inbox.bell), Finished::await_elsewhere));
+    let mut desk = Desk::new(reactor, Parked::new(Arc::clone(&inbox.bell), Finished::await_elsewhere));
     let mut until: Option<Instant> = None;
     loop {
         let timeout = match until {
             _ if desk.parked.is_woken() => Some(Duration::ZERO),
             until => until.map(|until| until.saturating_duration_since(Instant::now())),
         };
-        if let Err(error) = house.wait(&mut events, timeout) {
+        if let Err(error) = reactor.wait(&mut events, timeout) {
             log::error(None, format_args!("waiting for packets: {error}"));
             return;
         }
         let mut orders = Vec::new();
-        for token in events.tokens().filter_map(|token| house.pass_on(token)) {
+        for token in events.tokens().filter_map(|token| reactor.pass_on(token)) {
             if token == WAKE {
                 inbox.waker.drain();
                 inbox.bell.collect();
@@ -165,7 +165,7 @@ fn work(inbox: &Inbox, house: &House) {
                     if free == sockets.len() {
                         sockets.push(None);
                     }
-                    if let Err(error) = house.add(&*socket, free as u32) {
+                    if let Err(error) = reactor.add(&*socket, free as u32) {
                         log::error(None, format_args!("watching {}: {error}", endpoint.address));
                         continue;
                     }
@@ -177,7 +177,7 @@ fn work(inbox: &Inbox, house: &House) {
                             && let Some(mut served) = place.take()
                         {
                             desk.answer(&mut served, usize::MAX);
-                            let _ = house.remove(&*served.socket);
+                            let _ = reactor.remove(&*served.socket);
                         }
                     }
                     let _ = done.send(());
@@ -186,6 +186,6 @@ fn work(inbox: &Inbox, house: &House) {
             }
         }
         desk.go_on();
-        until = house.settle();
+        until = reactor.settle();
     }
 }

@@ -6,7 +6,7 @@
 //!   └→ Waiting ←─ woken ── exchange ←── by id ── ready: one recvmmsg per socket ←──────────────────── upstream
 //! ```
 //!
-//! All of it is memory of one thread: no lock, no other thread. A thread without a [`net::House`] has none of this,
+//! All of it is memory of one thread: no lock, no other thread. A thread without a [`net::Reactor`] has none of this,
 //! and [`ask`] says so. The future may be moved to another thread nevertheless; there it ends as
 //! [`Landed::Elsewhere`], and the query is asked again in the other way.
 
@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use net::{Lodging, Resident};
+use net::{Handler, Registration};
 
 use crate::Error;
 use crate::pool::Limits;
@@ -99,7 +99,7 @@ fn id(packet: &[u8]) -> Option<u16> {
 struct Client {
     /// Tells threads apart; none has the number of another.
     number: u64,
-    lodging: Lodging,
+    registration: Registration,
     traffic: RefCell<Traffic>,
 }
 
@@ -115,9 +115,9 @@ impl Client {
     fn here() -> Option<Rc<Client>> {
         Client::known().or_else(|| {
             static COUNT: AtomicU64 = AtomicU64::new(0);
-            let client = Lodging::take(|lodging| {
+            let client = Registration::take(|registration| {
                 let number = COUNT.fetch_add(1, Ordering::Relaxed);
-                Rc::new(Client { number, lodging, traffic: RefCell::new(Traffic::new()) })
+                Rc::new(Client { number, registration, traffic: RefCell::new(Traffic::new()) })
             })?;
             CLIENT.set(Rc::downgrade(&client));
             Some(client)
@@ -134,7 +134,7 @@ impl Client {
                 let opened = udp::open(to.addr, to.source)?;
                 let dialed = now.elapsed();
                 let key = sockets.add(peer, opened, now);
-                let watched = sockets.get(key).map(|socket| self.lodging.add(&socket.socket, key.index));
+                let watched = sockets.get(key).map(|socket| self.registration.add(&socket.socket, key.index));
                 if let Some(Err(error)) = watched {
                     sockets.close(key);
                     return Err(udp::dial_error(to.addr, to.source, "socket", &error));
@@ -161,7 +161,7 @@ impl Client {
     }
 }
 
-impl Resident for Client {
+impl Handler for Client {
     fn ready(&self, key: u32) {
         self.traffic.borrow_mut().receive(key);
         self.wake();

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use net::{House, RecvBatch, ReplyTo, SendBatch, UdpSocket};
+use net::{Reactor, RecvBatch, ReplyTo, SendBatch, UdpSocket};
 
 use super::Served;
 use super::later::{Finished, Later};
@@ -23,7 +23,7 @@ const SPARE: usize = 64;
 
 /// A worker's buffers and the walk it uses for one query after the other.
 pub(super) struct Desk<'h> {
-    house: &'h House,
+    reactor: &'h Reactor,
     incoming: RecvBatch,
     outgoing: SendBatch,
     walk: Box<Walk>,
@@ -35,9 +35,9 @@ pub(super) struct Desk<'h> {
 }
 
 impl Desk<'_> {
-    pub(super) fn new(house: &House, parked: Parked<Finished>) -> Desk<'_> {
+    pub(super) fn new(reactor: &Reactor, parked: Parked<Finished>) -> Desk<'_> {
         Desk {
-            house,
+            reactor,
             incoming: RecvBatch::new(BATCH, QUERY_BYTES),
             outgoing: SendBatch::new(BATCH),
             walk: Box::new(Walk::new()),
@@ -142,7 +142,7 @@ impl Desk<'_> {
     }
 
     fn wait(&mut self, later: Later, pending: Pending, permit: Permit) {
-        let finished = self.parked.start(self.house, Box::pin(later.finish(pending, permit)));
+        let finished = self.parked.start(self.reactor, Box::pin(later.finish(pending, permit)));
         // Nothing to wait for after all: it is still part of the batch.
         if let Some(finished) = finished {
             self.reply(finished);
@@ -156,7 +156,7 @@ impl Desk<'_> {
         }
         let mut batch: Option<Arc<UdpSocket>> = None;
         let mut done = std::mem::take(&mut self.done);
-        self.parked.take_turn(self.house, &mut done);
+        self.parked.take_turn(self.reactor, &mut done);
         for finished in done.drain(..) {
             let socket = &finished.later.socket;
             let same = batch.as_ref().is_some_and(|batch| Arc::ptr_eq(batch, socket));

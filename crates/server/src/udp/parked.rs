@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! start ──poll──→ done
-//!          │ └──→ waits for a resident of this thread ──→ parked ──woken──→ poll …
+//!          │ └──→ waits for a handler of this thread ──→ parked ──woken──→ poll …
 //!          └────→ waits for anything else ──→ tokio, for good
 //! ```
 //!
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use net::House;
+use net::Reactor;
 
 /// A query on its way to its end `T`.
 pub(super) type Finishing<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -99,7 +99,7 @@ impl<T> Parked<T> {
     }
 
     /// Begins to wait. The query comes back if there was nothing to wait for.
-    pub fn start(&mut self, house: &House, finishing: Finishing<T>) -> Option<T> {
+    pub fn start(&mut self, reactor: &Reactor, finishing: Finishing<T>) -> Option<T> {
         let place = self.free.pop().unwrap_or_else(|| {
             let place = self.places.len() as u32;
             let waker = Waker::from(Arc::new(Call { bell: Arc::clone(&self.bell), place }));
@@ -107,7 +107,7 @@ impl<T> Parked<T> {
             place
         });
         self.places[place as usize].finishing = Some(finishing);
-        self.look(house, place)
+        self.look(reactor, place)
     }
 
     /// Whether somebody was woken who was not looked at yet.
@@ -116,18 +116,18 @@ impl<T> Parked<T> {
     }
 
     /// Looks at all that were woken and puts those that have ended into `ended`.
-    pub fn take_turn(&mut self, house: &House, ended: &mut Vec<T>) {
+    pub fn take_turn(&mut self, reactor: &Reactor, ended: &mut Vec<T>) {
         let mut turn = std::mem::take(&mut self.turn);
         RUNG.with_borrow_mut(|rung| std::mem::swap(rung, &mut turn));
-        ended.extend(turn.drain(..).filter_map(|place| self.look(house, place)));
+        ended.extend(turn.drain(..).filter_map(|place| self.look(reactor, place)));
         self.turn = turn;
     }
 
     /// Whoever wakes too often, or too late and so somebody else, does no harm.
-    fn look(&mut self, house: &House, place: u32) -> Option<T> {
+    fn look(&mut self, reactor: &Reactor, place: u32) -> Option<T> {
         let Place { waker, finishing } = self.places.get_mut(place as usize)?;
         let future = finishing.as_mut()?;
-        let (polled, waits_here) = house.watch(|| future.as_mut().poll(&mut Context::from_waker(waker)));
+        let (polled, waits_here) = reactor.watch(|| future.as_mut().poll(&mut Context::from_waker(waker)));
         if polled.is_pending() && waits_here {
             return None;
         }
@@ -165,19 +165,19 @@ mod tests {
     }
 
     struct Thread {
-        house: House,
+        reactor: Reactor,
         bell: Arc<Bell>,
         parked: Parked<u32>,
     }
 
     fn thread() -> Thread {
         let waker = Arc::new(net::Waker::new().expect("an eventfd"));
-        let house = House::open(Epoll::new().expect("an epoll"));
-        house.add(&waker, 0).expect("watched");
+        let reactor = Reactor::open(Epoll::new().expect("an epoll"));
+        reactor.add(&waker, 0).expect("watched");
         let bell = Bell::new(waker);
         let parked =
             Parked::new(Arc::clone(&bell), |finishing| MOVED.with_borrow_mut(|all| all.push(finishing)));
-        Thread { house, bell, parked }
+        Thread { reactor, bell, parked }
     }
 
     /// Waits so many times, on this thread or for something else, and gives its waker away each time.
@@ -201,60 +201,60 @@ mod tests {
         // Waits, on this thread: what comes back at once, how many are moved out, what comes when woken.
         let cases = [(0, true, Some(0), 0, vec![]), (1, true, None, 0, vec![1]), (1, false, None, 1, vec![])];
         for (times, here, at_once, moved, woken) in cases {
-            let Thread { house, bell: _bell, mut parked } = thread();
+            let Thread { reactor, bell: _bell, mut parked } = thread();
             let (sender, wakers) = mpsc::channel();
-            assert_eq!(parked.start(&house, waits(times, here, sender)), at_once);
+            assert_eq!(parked.start(&reactor, waits(times, here, sender)), at_once);
             assert_eq!(MOVED.with_borrow_mut(|all| all.drain(..).count()), moved);
             wakers.try_iter().for_each(Waker::wake);
             let mut ended = Vec::new();
-            parked.take_turn(&house, &mut ended);
+            parked.take_turn(&reactor, &mut ended);
             assert_eq!(ended, woken, "{times} {here}");
         }
     }
 
     #[test]
     fn other_threads_ring_the_bell() {
-        let Thread { house, bell, mut parked } = thread();
+        let Thread { reactor, bell, mut parked } = thread();
         let (sender, wakers) = mpsc::channel();
-        assert_eq!(parked.start(&house, waits(1, true, sender)), None);
+        assert_eq!(parked.start(&reactor, waits(1, true, sender)), None);
         let waker = wakers.recv().expect("a waker");
         std::thread::spawn(move || waker.wake()).join().expect("woken");
         assert!(!parked.is_woken(), "not before the bell is heard");
         let mut events = Events::with_capacity(1);
-        assert_eq!(house.wait(&mut events, None).expect("woken"), 1);
+        assert_eq!(reactor.wait(&mut events, None).expect("woken"), 1);
         bell.collect();
         let mut ended = Vec::new();
-        parked.take_turn(&house, &mut ended);
+        parked.take_turn(&reactor, &mut ended);
         assert_eq!(ended, [1]);
     }
 
     #[test]
     fn a_place_is_used_again_and_old_wakers_do_no_harm() {
-        let Thread { house, bell: _bell, mut parked } = thread();
+        let Thread { reactor, bell: _bell, mut parked } = thread();
         let (sender, wakers) = mpsc::channel();
-        parked.start(&house, waits(1, true, sender.clone()));
+        parked.start(&reactor, waits(1, true, sender.clone()));
         let first = wakers.recv().expect("a waker");
         first.wake_by_ref();
         first.wake_by_ref();
         let mut ended = Vec::new();
-        parked.take_turn(&house, &mut ended);
+        parked.take_turn(&reactor, &mut ended);
         assert_eq!((ended.as_slice(), parked.places.len()), (&[1][..], 1));
-        parked.start(&house, waits(2, true, sender));
+        parked.start(&reactor, waits(2, true, sender));
         assert_eq!(parked.places.len(), 1);
         first.wake();
-        parked.take_turn(&house, &mut ended);
+        parked.take_turn(&reactor, &mut ended);
         assert_eq!(ended, [1], "it is looked at, and waits on");
         wakers.try_iter().for_each(Waker::wake);
-        parked.take_turn(&house, &mut ended);
+        parked.take_turn(&reactor, &mut ended);
         assert_eq!(ended, [1, 2]);
     }
 
     #[test]
     fn when_the_worker_ends_its_queries_go_on() {
-        let Thread { house, bell: _bell, mut parked } = thread();
+        let Thread { reactor, bell: _bell, mut parked } = thread();
         let (sender, _wakers) = mpsc::channel();
-        parked.start(&house, waits(1, true, sender.clone()));
-        parked.start(&house, waits(2, true, sender));
+        parked.start(&reactor, waits(1, true, sender.clone()));
+        parked.start(&reactor, waits(2, true, sender));
         drop(parked);
         assert_eq!(MOVED.with_borrow(Vec::len), 2);
     }

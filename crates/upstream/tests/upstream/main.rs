@@ -4,9 +4,9 @@
 
 mod ask;
 mod health;
-mod house;
 mod https;
 mod owners;
+mod reactor;
 mod secure_server;
 mod shared;
 mod tcp;

@@ -8,7 +8,7 @@ use testkit::scripted_upstream::{ScriptedUpstream, Step};
 use upstream::Network::Udp;
 
 use crate::ask::{ask, good, query, to, told};
-use crate::house::{all, at_home};
+use crate::reactor::{all, at_home};
 
 /// Queries under way on one socket.
 const SHARED: usize = 16;

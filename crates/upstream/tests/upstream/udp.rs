@@ -8,7 +8,7 @@ use upstream::Network::Udp;
 use upstream::{Error, Network};
 
 use crate::ask::{ask, good, metric, query, to, told};
-use crate::house::everywhere;
+use crate::reactor::everywhere;
 
 #[test]
 fn answers_and_other_packets() {

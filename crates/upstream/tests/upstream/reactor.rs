@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Instant;
 
-use net::{Epoll, Events, House};
+use net::{Epoll, Events, Reactor};
 
 const WOKEN: u64 = 0;
 
-/// Runs a test on tokio, and then on a thread of its own that is a house.
+/// Runs a test on tokio, and then on a thread of its own that is a reactor.
 pub fn everywhere(test: impl AsyncFn()) {
     let runtime = runtime();
     runtime.block_on(test());
@@ -18,13 +18,13 @@ pub fn everywhere(test: impl AsyncFn()) {
     at_home(test());
 }
 
-/// Runs a test on a house only.
+/// Runs a test on a reactor only.
 pub fn at_home<F: Future>(future: F) -> F::Output {
     let runtime = runtime();
     let _entered = runtime.enter();
     let bell = Arc::new(Bell(net::Waker::new().unwrap()));
-    let house = House::open(Epoll::new().unwrap());
-    house.add(&bell.0, WOKEN as u32).unwrap();
+    let reactor = Reactor::open(Epoll::new().unwrap());
+    reactor.add(&bell.0, WOKEN as u32).unwrap();
     let waker = Waker::from(Arc::clone(&bell));
     let mut events = Events::with_capacity(8);
     let mut future = pin!(future);
@@ -32,9 +32,11 @@ pub fn at_home<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        let until = house.settle();
-        house.wait(&mut events, until.map(|until| until.saturating_duration_since(Instant::now()))).unwrap();
-        for token in events.tokens().filter_map(|token| house.pass_on(token)) {
+        let until = reactor.settle();
+        reactor
+            .wait(&mut events, until.map(|until| until.saturating_duration_since(Instant::now())))
+            .unwrap();
+        for token in events.tokens().filter_map(|token| reactor.pass_on(token)) {
             assert_eq!(token, WOKEN);
             bell.0.drain();
         }
