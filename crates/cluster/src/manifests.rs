@@ -78,7 +78,10 @@ async fn run(mut folder: Folder, lines: Vec<Arc<Line>>, news: Sender<News>) {
                 }
             }
         }
-        lines.iter().for_each(|line| line.connected());
+        for line in &lines {
+            line.connected();
+            line.heard();
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod desk;
 mod later;
 mod parked;
 
+use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -25,6 +26,8 @@ use desk::Desk;
 use later::Finished;
 use parked::{Bell, Parked};
 
+/// How long workers may take before somebody looks whether they are still there.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// Batches taken from one socket before looking at the others.
 const ROUNDS: usize = 8;
 /// The epoll token of the waker; sockets count from zero.
@@ -99,8 +102,10 @@ impl Workers {
             worker.order(Order::Close(endpoint.clone(), done.clone()));
         }
         drop(done);
-        // Ends with an error once every worker has dropped its sender.
-        while all_done.recv().is_ok() {}
+        // Ends once every worker has dropped its sender. One whose thread is gone never does.
+        while all_done.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Disconnected) {
+            self.workers.iter().filter(|worker| worker.is_gone()).for_each(Worker::forget_orders);
+        }
     }
 }
 
@@ -116,6 +121,16 @@ impl Drop for Workers {
 }
 
 impl Worker {
+    fn is_gone(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    fn forget_orders(&self) {
+        if let Ok(mut orders) = self.inbox.orders.lock() {
+            orders.clear();
+        }
+    }
+
     fn order(&self, order: Order) {
         if let Ok(mut orders) = self.inbox.orders.lock() {
             orders.push(order);

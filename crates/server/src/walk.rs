@@ -404,12 +404,10 @@ impl Walk {
         true
     }
 
-    /// Gives up what plugins hold: what is there for others, such as a place they wait for, must not outlive the
-    /// query.
+    /// Gives up what plugins hold and remember. What is there for others, such as a place they wait for, must not
+    /// outlive the query; and metadata is asked for before the next query comes to a plugin.
     pub(crate) fn let_go(&mut self) {
-        for slot in &mut self.slots {
-            slot.boxed = None;
-        }
+        self.slots.fill_with(Slot::default);
     }
 
     /// Forgets what a panic left half done and fails the query.

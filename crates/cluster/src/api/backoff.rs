@@ -19,8 +19,8 @@ pub(crate) struct Limits {
     pub check_answer: Duration,
     /// How long what the server has may be on its way.
     pub grace: Duration,
-    /// How long a watch that speaks may be behind its server. While nothing happens only bookmarks bring it there, and
-    /// where etcd is left as it comes these learn of the server's version every ten minutes.
+    /// How long a watch may take to come to a version. While nothing happens only bookmarks bring it there, and where
+    /// etcd is left as it comes these learn of the server's version every ten minutes, or twenty after an event.
     pub behind: Duration,
     /// How often everything is listed though nothing seems wrong: the longest that anything can be missed.
     pub relist: Duration,
@@ -45,7 +45,7 @@ impl Default for Limits {
             check: Duration::from_secs(25),
             check_answer: Duration::from_secs(10),
             grace: Duration::from_secs(10),
-            behind: Duration::from_secs(660),
+            behind: Duration::from_secs(1500),
             relist: Duration::from_secs(3600),
             vanished: Duration::from_secs(30),
             first_answer: Duration::from_secs(5),

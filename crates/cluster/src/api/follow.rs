@@ -57,6 +57,10 @@ pub(super) struct Follower {
     audit: Audit,
     /// The last check had no answer to use, and that was logged.
     unchecked: bool,
+    /// The last check got no answer at all.
+    unanswered: bool,
+    /// A list has begun and not ended.
+    listing: bool,
     /// Version and count to go on from, should a list fail that need not be.
     fallback: Option<(String, u64)>,
     /// A version was too old once, so the next list must be newer than what a cache happens to have.
@@ -112,6 +116,8 @@ impl Follower {
             count: 0,
             audit: Audit::new(limits, tokio::time::Instant::now()),
             unchecked: false,
+            unanswered: false,
+            listing: false,
             fallback: None,
             expired: false,
             streams: true,
@@ -126,6 +132,9 @@ impl Follower {
         loop {
             let began = Instant::now();
             let end = self.follow().await;
+            if self.list_given_up().await.is_err() {
+                return;
+            }
             let was_steady = began.elapsed() >= self.limits.steady;
             let began_well = matches!(end, End::Over | End::Expired);
             quick = if was_steady || !began_well { 0 } else { quick + 1 };

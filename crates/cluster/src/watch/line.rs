@@ -108,7 +108,8 @@ impl Line {
     pub(crate) fn silent(&self) {
         let silent = {
             let mut state = self.lock();
-            if state.told_silent.is_some_and(|when| when.elapsed() < STILL_SILENT) {
+            let expected = state.every.is_some_and(|every| state.heard.elapsed() < every);
+            if expected || state.told_silent.is_some_and(|when| when.elapsed() < STILL_SILENT) {
                 return;
             }
             state.told_silent = Some(Instant::now());

@@ -26,6 +26,12 @@ const BETWEEN: Duration = Duration::from_millis(1);
 /// The same while a kind is listed: thousands of changes, of which each alone interests nobody.
 const BETWEEN_IN_LIST: Duration = Duration::from_millis(20);
 
+/// Giving memory back takes milliseconds, so it is not done more often than this.
+const BEFORE_GIVING_BACK: Duration = Duration::from_secs(1);
+
+/// As good as.
+const FOREVER: Duration = Duration::from_secs(86_400);
+
 /// Something that a source tells the writer.
 #[derive(Debug)]
 pub(crate) enum News {
@@ -34,6 +40,8 @@ pub(crate) enum News {
     Slice(Change, Triggered),
     /// A pod on its way out is in a list. It stays if it was known, but is not made known.
     Terminating(Pod),
+    /// A list that has begun will not end. What it showed stays.
+    ListGivenUp(Kind),
 }
 
 impl From<Change> for News {
@@ -51,7 +59,19 @@ pub(crate) async fn run(mut news: mpsc::Receiver<News>, shared: Arc<Shared>) {
     let mut writer = Writer { index: Index::new(), lists: 0, triggered: Vec::new(), freed: Freed::default() };
     let mut batch = Vec::with_capacity(BATCH);
     let mut due = Instant::now();
-    while news.recv_many(&mut batch, BATCH).await > 0 {
+    // When freed memory is given back; none while there is little.
+    let mut give_back_at: Option<Instant> = None;
+    loop {
+        let waits_until = give_back_at.unwrap_or_else(|| Instant::now() + FOREVER);
+        match timeout_at(waits_until, news.recv_many(&mut batch, BATCH)).await {
+            Ok(0) => return,
+            Ok(_) => {}
+            Err(_) => {
+                give_back();
+                give_back_at = None;
+                continue;
+            }
+        }
         let mut changed = writer.take(&mut batch);
         // Not entered when it was quiet: the last snapshot is older than the pause then.
         while Instant::now() < due
@@ -67,7 +87,11 @@ pub(crate) async fn run(mut news: mpsc::Receiver<News>, shared: Arc<Shared>) {
             due = Instant::now() + if writer.lists == 0 { BETWEEN } else { BETWEEN_IN_LIST };
         }
         if writer.lists == 0 && writer.freed.is_much() {
+            give_back_at.get_or_insert(Instant::now() + BEFORE_GIVING_BACK);
+        }
+        if give_back_at.is_some_and(|at| at <= Instant::now()) {
             give_back();
+            give_back_at = None;
         }
     }
 }
@@ -97,6 +121,10 @@ impl Writer {
                     Change::Apply(Object::Pod(pod))
                 }
                 News::Terminating(_) => continue,
+                News::ListGivenUp(kind) => {
+                    self.lists &= !bit(kind);
+                    continue;
+                }
             };
             match change {
                 Change::ListBegins(kind) => self.lists |= bit(kind),

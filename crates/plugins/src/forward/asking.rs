@@ -16,6 +16,9 @@ const ATTEMPTS_PER_UPSTREAM: u64 = 2;
 /// Without a limit of attempts, upstreams that refuse at once would be asked as fast as the machine can.
 const PAUSE: Duration = Duration::from_millis(10);
 
+/// Rounds through all upstreams before there are such pauses in any case.
+const QUICK_ROUNDS: u32 = 2;
+
 /// What to ask, and how.
 pub(super) struct Asking {
     pub core: Arc<Core>,
@@ -107,13 +110,17 @@ impl Asking {
         // Half of the time, so that a handshake that hangs leaves some for another attempt.
         let window = self.deadline.saturating_duration_since(Instant::now());
         let connecting = if most == 1 { window } else { window / 2 };
-        let (mut place, mut down, mut attempts, mut failovers) = (0, 0, 0, 0);
+        let (mut place, mut down, mut attempts, mut failovers, mut rounds) = (0, 0, 0, 0, 0);
         let mut error = None;
         while Instant::now() < self.deadline && (most == 0 || attempts < most) {
             if place >= count {
                 (place, down) = (0, 0);
-                if most == 0 {
+                rounds += 1;
+                if most == 0 || rounds > QUICK_ROUNDS {
                     tokio::time::sleep(PAUSE).await;
+                } else {
+                    // Attempts may fail without ever waiting; the thread has others to serve.
+                    tokio::task::yield_now().await;
                 }
             }
             let mut target = &targets[order.at(place)];

@@ -84,7 +84,8 @@ impl Socket {
 
     /// Whether a query left this way, and nothing came back yet.
     pub fn has_sent(&self) -> bool {
-        self.under_way.len() > self.unsent.len()
+        // One that was given up before it left is in the second alone.
+        self.under_way.iter().any(|(_, exchange)| !self.unsent.contains(exchange))
     }
 
     fn has_room(&self) -> bool {

@@ -4,6 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use net::RecvBatch;
+use nix::errno::Errno;
 
 use super::exchanges::{End, Exchanges};
 use super::id;
@@ -14,6 +15,8 @@ use super::sockets::Sockets;
 const BATCH: usize = 16;
 /// The largest reply taken here; a client that takes larger ones is served in the other way.
 pub(super) const LARGEST: usize = 4096;
+/// So many full batches on one socket are no answers: it never has as many queries under way.
+const FLOOD: usize = 8;
 /// Id, flags and counts.
 const HEADER: usize = 12;
 
@@ -41,6 +44,7 @@ impl Traffic {
         let Some(key) = sockets.at(place) else { return };
         let now = Instant::now();
         let mut failed = None;
+        let mut full = 0;
         while let Some(socket) = sockets.get(key) {
             match incoming.recv(&socket.socket) {
                 Ok(count) => {
@@ -50,6 +54,12 @@ impl Traffic {
                         exchanges.end(exchange, End::Packet(bytes.to_vec()));
                     }
                     if count < BATCH {
+                        break;
+                    }
+                    full += 1;
+                    // Whoever sends as fast as this reads would keep the thread from everything else.
+                    if full == FLOOD {
+                        failed = Some(io::ErrorKind::ConnectionReset.into());
                         break;
                     }
                 }
@@ -63,11 +73,13 @@ impl Traffic {
         }
     }
 
-    /// The peer cannot be reached by this socket.
+    /// The peer cannot be reached by this socket. What has not left by it yet goes another way.
     fn strand(&mut self, key: Key, error: &io::Error) {
         if let Some(socket) = self.sockets.get(key) {
+            let unsent = std::mem::take(&mut socket.unsent);
             for exchange in socket.strand() {
-                self.exchanges.end(exchange, End::NotRead(same(error)));
+                let is_unsent = unsent.contains(&exchange);
+                self.exchanges.end(exchange, if is_unsent { End::NoRoom } else { End::NotRead(same(error)) });
             }
         }
         self.sockets.close(key);
@@ -79,17 +91,17 @@ impl Traffic {
             self.sockets.next_turn(key);
             let Some(socket) = self.sockets.get(key) else { continue };
             let others_sent = socket.has_sent();
-            let (mut stranded, mut refused) = (None, Vec::new());
+            let (mut stranded, mut refused, mut left) = (None, Vec::new(), socket.unsent.len());
             socket.outbox.send(&socket.socket, |i, error| {
                 // What the network says about an earlier query comes back with the next call.
-                if is_unreachable(&error) && (others_sent || i > 0) {
-                    stranded = Some(error);
+                if !is_of_this(&error) && (others_sent || i > 0) {
+                    (stranded, left) = (Some(error), i);
                     return false;
                 }
                 refused.push((socket.unsent[i], error));
                 true
             });
-            socket.unsent.clear();
+            socket.unsent.drain(..left);
             for (exchange, error) in refused {
                 let no_room = error.kind() == io::ErrorKind::WouldBlock;
                 self.exchanges.end(exchange, if no_room { End::NoRoom } else { End::NotSent(error) });
@@ -125,9 +137,11 @@ fn is_reply(packet: &[u8]) -> bool {
     packet.len() >= HEADER && packet[2] & 0x80 != 0
 }
 
-fn is_unreachable(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionRefused, HostUnreachable, NetworkUnreachable};
-    matches!(error.kind(), ConnectionRefused | HostUnreachable | NetworkUnreachable)
+/// Whether an error of sending can only be about what was to be sent, and not what the network said of an earlier one.
+fn is_of_this(error: &io::Error) -> bool {
+    use Errno::{EAGAIN, EINVAL, EMSGSIZE, ENOBUFS, ENOMEM, EPERM};
+    let code = error.raw_os_error().map(Errno::from_raw);
+    code.is_none_or(|code| matches!(code, EAGAIN | EINVAL | EMSGSIZE | ENOBUFS | ENOMEM | EPERM))
 }
 
 /// The same error for somebody else.

@@ -9,9 +9,8 @@
 //!                             └───────────────────────────────→ missed
 //! ```
 //!
-//! A watch that falls silent is begun again; if that is silent too while the server goes on, everything is listed, and
-//! so it is if the watch speaks but does not get there. Equal numbers do not show a change that was missed, so everything
-//! is listed once in a while too. No clock and no I/O here.
+//! If the watch does not get to a version for too long, everything is listed. Equal numbers do not show a change that was
+//! missed, so everything is listed once in a while too. No clock and no I/O here.
 
 use std::fmt;
 use std::time::Duration;
@@ -61,10 +60,8 @@ pub(super) struct Audit {
     /// Where the watch has been since the server was asked; none if nothing can be compared.
     trail: Option<Vec<Mark>>,
     claim: Option<Claim>,
-    /// Since when the watch is not where the server is.
-    behind: Option<Instant>,
-    /// The last watch said nothing, and this one has not either.
-    silent: bool,
+    /// Since when the watch has not come to which version; the server may be further by now.
+    behind: Option<(Instant, u64)>,
     /// Doubts in a row, with no agreement between them.
     alarms: u32,
 }
@@ -85,7 +82,6 @@ impl Audit {
             trail: None,
             claim: None,
             behind: None,
-            silent: false,
             alarms: 0,
         }
     }
@@ -108,18 +104,6 @@ impl Audit {
         self.ask.get_or_insert(now);
     }
 
-    /// A watch fell silent, and another is to begin. Twice in a row, while the server went on, is no chance.
-    pub(super) fn fell_silent(&mut self) -> Result<(), Doubt> {
-        match (std::mem::replace(&mut self.silent, true), &self.claim) {
-            (true, Some(claim)) => {
-                let version = claim.census.version;
-                self.alarmed();
-                Err(Doubt::Behind { version })
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The server is asked now; the watch is `at`, if its version is a number.
     pub(super) fn asks(&mut self, at: Option<Mark>) {
         self.ask = None;
@@ -128,7 +112,6 @@ impl Audit {
 
     /// An event or a bookmark took the watch `to` a version; there were `before` objects until then.
     pub(super) fn passes(&mut self, before: u64, to: Mark, now: Instant) -> Result<(), Doubt> {
-        self.silent = false;
         self.trail = self.trail.take().filter(|trail| trail.len() < LONGEST_TRAIL);
         if let Some(trail) = &mut self.trail {
             trail.push(to);
@@ -136,6 +119,10 @@ impl Audit {
         let Some(claim) = &mut self.claim else { return Ok(()) };
         if to.version < claim.census.version {
             claim.grace = now + self.limits.grace;
+            // A little behind all the time is not stuck.
+            if self.behind.is_some_and(|(_, version)| version <= to.version) {
+                self.behind = Some((now, claim.census.version));
+            }
             return Ok(());
         }
         let census = claim.census;
@@ -157,7 +144,7 @@ impl Audit {
             return Err(Doubt::Backwards { version: census.version, was: first.version });
         }
         if last.version < census.version {
-            self.behind.get_or_insert(now);
+            self.behind.get_or_insert((now, census.version));
             // One that names another number already has its time running.
             let grace = self.differing(last.count).map_or(now + self.limits.grace, |claim| claim.grace);
             self.claim = Some(Claim { census, grace });
@@ -168,6 +155,12 @@ impl Audit {
         self.compare(census, at.count)
     }
 
+    /// There is no answer; the next may come at once.
+    pub(super) fn ask_again(&mut self, now: Instant) {
+        self.trail = None;
+        self.ask = Some(now);
+    }
+
     /// There is no answer, or none to use.
     pub(super) fn not_answered(&mut self, now: Instant) {
         self.trail = None;
@@ -176,7 +169,7 @@ impl Audit {
 
     /// When [`Audit::due`] has something to say; `count` is what the watch has come to.
     pub(super) fn wakes(&self, count: u64) -> Instant {
-        let behind = self.behind.map(|since| since + self.limits.behind);
+        let behind = self.behind.map(|(since, _)| since + self.limits.behind);
         let grace = self.differing(count).map(|claim| claim.grace);
         [self.ask, behind, grace].into_iter().flatten().fold(self.relist, Instant::min)
     }
@@ -187,10 +180,7 @@ impl Audit {
             self.alarmed();
             return Due::Doubt(Doubt::Missed { version, has: has.unwrap_or_default(), told: count });
         }
-        if let (Some(since), Some(claim)) = (self.behind, &self.claim)
-            && since + self.limits.behind <= now
-        {
-            let version = claim.census.version;
+        if let Some((_, version)) = self.behind.filter(|(since, _)| *since + self.limits.behind <= now) {
             self.alarmed();
             return Due::Doubt(Doubt::Behind { version });
         }

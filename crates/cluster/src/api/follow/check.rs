@@ -50,16 +50,26 @@ impl Follower {
     pub(super) fn take(&mut self, (answer, asked): (Answer, Instant), heard: Instant) -> Result<(), End> {
         let failure = match answer {
             Ok(census) => {
-                self.unchecked = false;
+                (self.unchecked, self.unanswered) = (false, false);
+                // Nothing is stale that the server says the same of, however little its watch says.
+                if census.is_some_and(|census| census.count.is_none_or(|count| count == self.count)) {
+                    self.line.heard();
+                }
                 return self.audit.answered(census, Instant::now()).map_err(End::Doubted);
             }
             Err(failure) => failure,
         };
-        self.audit.not_answered(Instant::now());
-        // No word at all from a server, and none on the watch: both are dead, whatever the connection looks like.
+        // No word at all from a server, and none on the watch, twice: both are dead, whatever the connection looks like.
         if failure.status.is_none() && heard < asked {
-            return Err(End::Failed(failure));
+            if std::mem::replace(&mut self.unanswered, true) {
+                self.unanswered = false;
+                return Err(End::Failed(failure));
+            }
+            self.audit.ask_again(Instant::now());
+            return Ok(());
         }
+        self.unanswered = false;
+        self.audit.not_answered(Instant::now());
         if !std::mem::replace(&mut self.unchecked, true) {
             let (source, kind) = (self.line.source(), self.kind.plural());
             log(Level::Warning, &format!("{source}: cannot check the watch of {kind}: {}", failure.why));

@@ -58,16 +58,24 @@ impl Follower {
     }
 
     pub(super) async fn list_begins(&mut self) -> Result<(), End> {
-        self.count = 0;
+        (self.count, self.listing) = (0, true);
         self.tell(Change::ListBegins(self.kind).into()).await
     }
 
     pub(super) async fn list_ends(&mut self) -> Result<(), End> {
         self.events.listed.inc();
-        self.expired = false;
+        (self.expired, self.listing) = (false, false);
         self.fallback = None;
         self.audit.listed(Instant::now());
         self.tell(Change::ListEnds(self.kind).into()).await
+    }
+
+    /// A list that did not come to its end is not waited for.
+    pub(super) async fn list_given_up(&mut self) -> Result<(), End> {
+        match std::mem::take(&mut self.listing) {
+            true => self.tell(News::ListGivenUp(self.kind)).await,
+            false => Ok(()),
+        }
     }
 
     async fn tell(&self, news: News) -> Result<(), End> {
