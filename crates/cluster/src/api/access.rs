@@ -43,6 +43,8 @@ pub(super) struct Access {
     current: Mutex<Current>,
     /// One at a time makes a new client, the others wait for it.
     making: tokio::sync::Mutex<()>,
+    /// Those who pause before they try again.
+    pausing: tokio::sync::Notify,
 }
 
 struct Current {
@@ -68,7 +70,14 @@ impl Access {
         };
         let current = Mutex::new(Current { config, client, doubtful: false });
         let making = tokio::sync::Mutex::default();
-        Ok(Self { source: source.clone(), vanished, host, current, making })
+        Ok(Self {
+            source: source.clone(),
+            vanished,
+            host,
+            current,
+            making,
+            pausing: tokio::sync::Notify::new(),
+        })
     }
 
     pub(super) fn host(&self) -> &str {
@@ -102,6 +111,17 @@ impl Access {
         current.client = Some((client.clone(), Instant::now()));
         current.doubtful = false;
         Ok(client)
+    }
+
+    /// The server answers one of us again, so the others need not wait any longer.
+    pub(super) fn is_back(&self) {
+        self.pausing.notify_waiters();
+    }
+
+    /// Waits so long, or until it is known that the server is back.
+    pub(super) async fn pause(&self, at_most: Duration) {
+        // Either end is the end.
+        let _ = tokio::time::timeout(at_most, self.pausing.notified()).await;
     }
 
     /// The server did not answer, or did not like us: perhaps certificates or tokens are others by now.

@@ -51,7 +51,7 @@ impl Default for Limits {
             first_answer: Duration::from_secs(5),
             steady: Duration::from_secs(5),
             pause: Duration::from_millis(800),
-            longest_pause: Duration::from_secs(30),
+            longest_pause: Duration::from_secs(10),
         }
     }
 }
@@ -103,8 +103,8 @@ mod tests {
         check(0.2, 0.8);
         check(0.4, 1.6);
         check(0.8, 3.2);
-        (0..100).for_each(|_| check(0.2, 30.0));
-        check(7.5, 30.0);
+        (0..100).for_each(|_| check(0.2, 10.0));
+        check(2.5, 10.0);
         backoff.reset();
         assert!(backoff.next() <= Duration::from_millis(800));
     }

@@ -171,8 +171,10 @@ impl Follower {
                     if self.version.is_none() && std::mem::take(&mut self.streams_perhaps) {
                         self.streams = true;
                     }
-                    let later = failure.later.unwrap_or_default().min(LONGEST_LATER);
-                    sleep(backoff.next().max(later)).await;
+                    match failure.later {
+                        Some(later) => sleep(backoff.next().max(later.min(LONGEST_LATER))).await,
+                        None => self.access.pause(backoff.next()).await,
+                    }
                 }
             }
         }

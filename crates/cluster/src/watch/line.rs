@@ -70,8 +70,8 @@ impl Line {
         self.lock().every = Some(every);
     }
 
-    /// The source answers.
-    pub(crate) fn connected(&self) {
+    /// The source answers. Tells whether it did not before.
+    pub(crate) fn connected(&self) -> bool {
         let line = {
             let mut state = self.lock();
             let (was, silent) = (state.stands, state.heard.elapsed());
@@ -81,7 +81,7 @@ impl Line {
                 state.heard = Instant::now();
             }
             match (was, state.told.take()) {
-                (true, _) => return,
+                (true, _) => return false,
                 (false, None) => format!("{}: watching {}", self.source, self.kind.plural()),
                 (false, Some(_)) => {
                     let silent = silent.as_secs_f64();
@@ -90,6 +90,7 @@ impl Line {
             }
         };
         log(Level::Info, &line);
+        true
     }
 
     /// Something came.

@@ -184,10 +184,19 @@ impl Lane {
 
 impl Rhumb {
     /// The sum of a counter's values, of all lines that have a text in their labels.
-    pub fn count(&self, lane: &Lane, counter: &str, label: &str) -> usize {
+    fn count(&self, lane: &Lane, counter: &str, label: &str) -> usize {
+        self.sum(lane, counter, label) as usize
+    }
+
+    /// Whether it says so itself.
+    pub fn is_stale(&self, lane: &Lane) -> bool {
+        self.sum(lane, "rhumb_cluster_staleness_seconds", "") > 0.0
+    }
+
+    fn sum(&self, lane: &Lane, metric: &str, label: &str) -> f64 {
         let metrics = lane.cable.pod.within(|| dns_server::get(self.metrics, "/metrics")).unwrap_or_default();
-        let lines = metrics.lines().filter(|line| line.starts_with(counter) && line.contains(label));
-        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum::<f64>() as usize
+        let lines = metrics.lines().filter(|line| line.starts_with(metric) && line.contains(label));
+        lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     }
 
     /// Requests that were answered with a code.

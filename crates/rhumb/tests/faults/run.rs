@@ -93,6 +93,7 @@ fn play(lane: &mut Lane, schedule: &Schedule, round: u8, outcome: &mut Outcome) 
         }
         let mut changer = changing.join().map_err(|_| Error::new("the changes panicked"))?;
         outcome.recovery = Some(recover(&scene, over, over + RECOVERY)?);
+        await_watches(lane, &rhumb, &scene, over + RECOVERY)?;
         scene.known().calm = Some(scene.now());
         let begun = scene.now();
         (0..LAST_CHANGES).for_each(|_| changer.change());
@@ -147,6 +148,17 @@ fn await_refusal(lane: &mut Lane, rhumb: &Rhumb, scene: &Scene) -> Result<()> {
         }
         lane.look_after()?;
         scene.sleep_until(scene.now() + Duration::from_millis(250));
+    }
+    Ok(())
+}
+
+/// Names that nothing happened to are right before Rhumb is back at its watches.
+fn await_watches(lane: &Lane, rhumb: &Rhumb, scene: &Scene, limit: Duration) -> Result<()> {
+    while rhumb.is_stale(lane) {
+        if scene.now() > limit {
+            return Err(Error::new("the cluster is well, but is not watched"));
+        }
+        scene.sleep_until(scene.now() + Duration::from_millis(50));
     }
     Ok(())
 }

@@ -25,9 +25,15 @@ impl Follower {
             Err(failure) if matches!(failure.code(), Some(400 | 422)) => End::Expired,
             Err(failure) => self.refused(failure),
             Ok(body) => {
-                self.line.connected();
+                self.connected();
                 self.events(Frames::new(body, resource.encoding), resource).await
             }
+        }
+    }
+
+    fn connected(&self) {
+        if self.line.connected() {
+            self.access.is_back();
         }
     }
 
@@ -47,7 +53,7 @@ impl Follower {
             Ok(version) => self.version = Some(version),
             Err(end) => return end,
         }
-        self.line.connected();
+        self.connected();
         self.events(frames, resource).await
     }
 
