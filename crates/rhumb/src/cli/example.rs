@@ -84,13 +84,28 @@ fn ports(wanted: u16) -> io::Result<[u16; 3]> {
         return Ok([wanted, wanted + 1, wanted + 2]);
     }
     // Held until all are found, so that they differ.
-    let sockets =
-        [UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?];
+    let mut held = Vec::new();
     let mut ports = [0; 3];
-    for (port, socket) in ports.iter_mut().zip(&sockets) {
-        *port = socket.local_addr()?.port();
+    for port in &mut ports {
+        let free = free_for_both()?;
+        *port = free.0.local_addr()?.port();
+        held.push(free);
     }
     Ok(ports)
+}
+
+/// A port that nobody has, neither with TCP nor with UDP.
+fn free_for_both() -> io::Result<(TcpListener, UdpSocket)> {
+    const TRIES: usize = 100;
+    let mut tried = Err(io::Error::from(io::ErrorKind::AddrInUse));
+    for _ in 0..TRIES {
+        let tcp = TcpListener::bind("127.0.0.1:0")?;
+        tried = UdpSocket::bind(tcp.local_addr()?).map(|udp| (tcp, udp));
+        if tried.is_ok() {
+            break;
+        }
+    }
+    tried
 }
 
 /// Whether the port is free. The server itself would not notice another one: servers share ports (SO_REUSEPORT).
