@@ -58,7 +58,7 @@ pub(crate) fn channel() -> (mpsc::Sender<News>, mpsc::Receiver<News>) {
 pub(crate) async fn run(mut news: mpsc::Receiver<News>, shared: Arc<Shared>) {
     let mut writer = Writer { index: Index::new(), lists: 0, triggered: Vec::new(), freed: Freed::default() };
     let mut batch = Vec::with_capacity(BATCH);
-    let mut due = Instant::now();
+    let mut published: Option<Instant> = None;
     // When freed memory is given back; none while there is little.
     let mut give_back_at: Option<Instant> = None;
     loop {
@@ -74,7 +74,8 @@ pub(crate) async fn run(mut news: mpsc::Receiver<News>, shared: Arc<Shared>) {
         }
         let mut changed = writer.take(&mut batch);
         // Not entered when it was quiet: the last snapshot is older than the pause then.
-        while Instant::now() < due
+        while let Some(due) = published.map(|at| at + writer.between())
+            && Instant::now() < due
             && let Ok(n) = timeout_at(due, news.recv_many(&mut batch, BATCH)).await
             && n > 0
         {
@@ -84,7 +85,7 @@ pub(crate) async fn run(mut news: mpsc::Receiver<News>, shared: Arc<Shared>) {
             let snapshot = writer.index.snapshot();
             shared.snapshot.store(Arc::clone(&snapshot));
             writer.triggered.drain(..).for_each(|(service, when)| when.served(&snapshot, &service));
-            due = Instant::now() + if writer.lists == 0 { BETWEEN } else { BETWEEN_IN_LIST };
+            published = Some(Instant::now());
         }
         if writer.lists == 0 && writer.freed.is_much() {
             give_back_at.get_or_insert(Instant::now() + BEFORE_GIVING_BACK);
@@ -106,6 +107,11 @@ struct Writer {
 }
 
 impl Writer {
+    /// How long the next snapshot may wait; the end of the last list is waited for.
+    fn between(&self) -> Duration {
+        if self.lists == 0 { BETWEEN } else { BETWEEN_IN_LIST }
+    }
+
     fn take(&mut self, batch: &mut Vec<News>) -> bool {
         let now = unix_now();
         let mut changed = false;
