@@ -94,7 +94,8 @@ fn check(policy: &str, random: &mut Random, outcomes: &mut BTreeMap<String, usiz
         lines
     };
     let (left, right) = (lines(&coredns), lines(&rhumb));
-    assert!(left.len() > CASES / 4, "only {} lines of log", left.len());
+    // Policies that refuse most have the fewest; none at all would compare nothing.
+    assert!(left.len() > CASES / 16, "only {} lines of log", left.len());
     let only = |these: &[String], those: &[String]| {
         these.iter().filter(|line| !those.contains(line)).take(5).cloned().collect::<Vec<_>>()
     };
