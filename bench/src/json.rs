@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use crate::goal::Verdict;
-use crate::results::{Outcome, Ratio, Results, Row};
 use bench::spread::Spread;
+
+use crate::results::{Outcome, Ratio, Results, Row};
 
 pub fn value(results: &Results) -> Value {
     let facts: Map<String, Value> =
@@ -32,19 +33,18 @@ fn outcome(outcome: &Outcome) -> Value {
 }
 
 fn row(row: &Row) -> Value {
-    let spread = |s: Spread| json!({ "median": s.median, "min": s.min, "max": s.max });
     json!({
         "load": row.load.name(),
         "server": row.server.name(),
-        "user_us_per_query": spread(row.user),
-        "system_us_per_query": spread(row.system),
-        "total_us_per_query": spread(row.total),
-        "queries_per_second": spread(row.queries_per_second),
-        "average_latency_us": spread(row.average),
-        "p50_latency_us": row.p50.map(spread),
-        "p99_latency_us": row.p99.map(spread),
-        "rss_octets": spread(row.rss),
-        "forwarded_per_query": spread(row.forwarded),
+        "user_us_per_query": row.user.value(),
+        "system_us_per_query": row.system.value(),
+        "total_us_per_query": row.total.value(),
+        "queries_per_second": row.queries_per_second.value(),
+        "average_latency_us": row.average.value(),
+        "p50_latency_us": row.p50.map(Spread::value),
+        "p99_latency_us": row.p99.map(Spread::value),
+        "rss_octets": row.rss.value(),
+        "forwarded_per_query": row.forwarded.value(),
         "lost": row.lost,
         "log_lines_left_out": row.unlogged,
         "samples": row.samples.iter().map(|s| json!([s.user, s.system, s.queries_per_second])).collect::<Vec<_>>(),

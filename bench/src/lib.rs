@@ -1,4 +1,5 @@
-//! What all measurements share: the machine they run on, and the middle of many numbers.
+//! What all measurements share: the machine they run on, kubeadm's Corefile, and the middle of many numbers.
 
+pub mod kubeadm;
 pub mod machine;
 pub mod spread;

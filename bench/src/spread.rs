@@ -1,5 +1,7 @@
 //! The middle of some numbers, and how far they lie apart.
 
+use serde_json::{Value, json};
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub median: f64,
@@ -19,6 +21,11 @@ impl Spread {
         let median =
             if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 };
         Self { median, min, max }
+    }
+
+    /// For programs.
+    pub fn value(self) -> Value {
+        json!({ "median": self.median, "min": self.min, "max": self.max })
     }
 
     pub fn times(self, factor: f64) -> Self {

@@ -3,7 +3,6 @@
 mod cache;
 mod cluster;
 mod hosts;
-mod kubeadm;
 mod log;
 mod misses;
 mod resolver;

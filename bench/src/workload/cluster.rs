@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use testkit::error::Result;
 
-use super::{NONE_FORWARDED, Prepared, Turn, Workload, kubeadm};
+use super::{NONE_FORWARDED, Prepared, Turn, Workload};
 use crate::contender::Kind::{CoreDns, Echo, Knot, Nsd, Rhumb, Unbound};
 use crate::goal::{Goal, Measure};
 use crate::ground::{Grounds, Watched};
 use crate::population::{self, SERVICES, Service, WIDE};
+use bench::kubeadm;
 
 /// Questions in the file that dnsperf goes round, in blocks of twenty.
 const QUESTIONS: u32 = 20_000;

@@ -2,8 +2,9 @@
 
 use testkit::error::Result;
 
-use super::{Prepared, Workload, cluster, kubeadm};
+use super::{Prepared, Workload, cluster};
 use crate::ground::Grounds;
+use bench::kubeadm;
 
 pub fn prepare(grounds: &Grounds) -> Result<Prepared> {
     let watched = grounds.large_cluster()?;

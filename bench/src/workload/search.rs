@@ -10,8 +10,9 @@ use serde_json::json;
 use testkit::cluster::objects::{Object, Resource};
 use testkit::error::Result;
 
-use super::{NONE_DENIED, NONE_FORWARDED, Prepared, Turn, Workload, kubeadm};
+use super::{NONE_DENIED, NONE_FORWARDED, Prepared, Turn, Workload};
 use crate::ground::Watched;
+use bench::kubeadm;
 
 /// Names that are looked up in a turn, all of them in the cache: pods ask for the same few names outside.
 const NAMES: u32 = 500;

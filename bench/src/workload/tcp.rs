@@ -3,10 +3,11 @@
 use testkit::client::Transport;
 use testkit::error::Result;
 
-use super::{NONE_FORWARDED, Prepared, Turn, Workload, kubeadm};
+use super::{NONE_FORWARDED, Prepared, Turn, Workload};
 use crate::contender::Kind::{CoreDns, Knot, Nsd, Rhumb};
 use crate::ground::{Grounds, Watched};
 use crate::population::{self, Service, WIDE};
+use bench::kubeadm;
 
 pub fn prepare(grounds: &Grounds) -> Result<Prepared> {
     let watched = grounds.large_cluster()?;

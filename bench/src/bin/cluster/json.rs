@@ -5,7 +5,6 @@ use serde_json::{Map, Value, json};
 use crate::percentile::Times;
 use crate::results::{Outcome, PhaseRow, Results, Row, StormRow};
 use crate::targets::{self, Target};
-use bench::spread::Spread;
 
 pub fn value(results: &Results) -> Value {
     let facts: Map<String, Value> =
@@ -43,13 +42,13 @@ fn outcome(outcome: &Outcome) -> Value {
 fn row(row: &Row) -> Value {
     json!({
         "server": row.server.name(),
-        "start_seconds": spread(row.start),
-        "rss_octets": spread(row.rss),
-        "start_peak_octets": spread(row.start_peak),
-        "before_relist_octets": spread(row.relist_before),
-        "relist_peak_octets": spread(row.relist_peak),
-        "after_relist_octets": spread(row.relist_after),
-        "relist_growth": spread(row.relist_growth),
+        "start_seconds": row.start.value(),
+        "rss_octets": row.rss.value(),
+        "start_peak_octets": row.start_peak.value(),
+        "before_relist_octets": row.relist_before.value(),
+        "relist_peak_octets": row.relist_peak.value(),
+        "after_relist_octets": row.relist_after.value(),
+        "relist_growth": row.relist_growth.value(),
         "write_to_answer_ms": times(&row.from_write),
         "api_answer_to_answer_ms": times(&row.from_answer),
     })
@@ -61,24 +60,20 @@ fn storm(row: &StormRow) -> Value {
         "without_changes": phase(&row.quiet),
         "with_changes": phase(&row.storm),
         "change_to_answer_ms": times(&row.delays),
-        "rss_octets": spread(row.rss),
-        "peak_octets": spread(row.peak),
+        "rss_octets": row.rss.value(),
+        "peak_octets": row.peak.value(),
     })
 }
 
 fn phase(phase: &PhaseRow) -> Value {
     json!({
-        "user_share": spread(phase.user),
-        "system_share": spread(phase.system),
-        "cpu_share": spread(phase.cpu),
+        "user_share": phase.user.value(),
+        "system_share": phase.system.value(),
+        "cpu_share": phase.cpu.value(),
         "answers_ms": times(&phase.answers),
         "lost": phase.lost,
         "changes": phase.changes,
     })
-}
-
-fn spread(s: Spread) -> Value {
-    json!({ "median": s.median, "min": s.min, "max": s.max })
 }
 
 fn times(times: &Times) -> Value {

@@ -1,5 +1,6 @@
 //! A server under measurement, alone on its processor, with the Corefile that kubeadm writes.
 
+use bench::kubeadm;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Command;
@@ -17,33 +18,6 @@ use crate::ask::Asker;
 use bench::machine::{SERVER_CPU, first_line};
 
 pub const SERVERS: [Kind; 2] = [Kind::Rhumb, Kind::CoreDns];
-
-/// kubeadm's, but for where things are and for the lameduck, which would be waited for at each end. The API server is
-/// named by `endpoint` and not by a kubeconfig: only so does CoreDNS ask for protobuf, as it does inside a cluster.
-const COREFILE: &str = ".:{port} {
-    bind 127.0.0.1
-    errors
-    health 127.0.0.1:{free}
-    ready 127.0.0.1:{free}
-    kubernetes cluster.local in-addr.arpa ip6.arpa {
-        {source}
-        pods insecure
-        fallthrough in-addr.arpa ip6.arpa
-        ttl 30
-    }
-    prometheus 127.0.0.1:{free}
-    forward . {upstream} {
-        max_concurrent 1000
-    }
-    cache 30 {
-        disable success cluster.local
-        disable denial cluster.local
-    }
-    loop
-    reload
-    loadbalance
-}
-";
 
 pub struct Server {
     pub kind: Kind,
@@ -74,10 +48,12 @@ impl Server {
     pub fn start(kind: Kind, source: &Source, upstream: SocketAddr) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let addr = ports::free_addr()?;
-        let mut corefile = COREFILE
+        // Named by `endpoint` and not by a kubeconfig: only so does CoreDNS ask for protobuf, as it does inside a cluster.
+        let mut corefile = kubeadm::COREFILE
             .replace("{port}", &addr.port().to_string())
-            .replace("{upstream}", &upstream.to_string())
-            .replace("{source}", &source.0);
+            .replace("{upstream}", &upstream.port().to_string())
+            .replace("{metrics}", "{free}")
+            .replace("kubeconfig kubeconfig", &source.0);
         while corefile.contains("{free}") {
             corefile = corefile.replacen("{free}", &ports::free()?.to_string(), 1);
         }
