@@ -139,14 +139,22 @@ impl Case<'_> {
         records.iter().map(|record| record.owner.to_string().to_lowercase())
     }
 
+    /// What *autopath* asks for if the first domain, which is a namespace, has no such name.
+    fn in_second_domain(&self, meant: &Meant) -> Option<String> {
+        let domains = (meant.variant.asks == Asks::SearchPaths).then_some(super::ASKING)?;
+        let first = domains.iter().map(|(_, namespace)| format!(".{namespace}.svc.cluster.local."));
+        let base = first.into_iter().find_map(|domain| self.name.strip_suffix(&domain))?;
+        Some(format!("{base}.svc.cluster.local."))
+    }
+
     fn coredns_is_silent(&self) -> bool {
         matches!(self.difference.outcomes[0], Outcome::NoAnswer(_)) && self.rhumb.is_some()
     }
 }
 
-/// Asked for, or at the end of a chain of names.
+/// Asked for, found in the second domain of a search path, or at the end of a chain of names.
 fn host_names(meant: &Meant, case: &Case<'_>) -> bool {
-    let names = case.owners().chain([case.name.clone()]);
+    let names = case.owners().chain([case.name.clone()]).chain(case.in_second_domain(meant));
     names.into_iter().any(|name| Meant::is_within(&meant.with_host_names, &name))
 }
 
