@@ -20,17 +20,13 @@ const WAITING: usize = 1024;
 /// How much is taken in at once; the thread has other work too.
 const BATCH: usize = 256;
 
-/// Each snapshot makes the next changes copy what they touch, so snapshots are not made more often than this.
-const BETWEEN: Duration = Duration::from_millis(1);
-
-/// The same while a kind is listed: thousands of changes, of which each alone interests nobody.
-const BETWEEN_IN_LIST: Duration = Duration::from_millis(20);
+/// How often there is a new snapshot while a kind is listed: thousands of changes, of which each alone interests nobody,
+/// and each snapshot makes the next of them copy what they touch. What a watch tells is shown at once; if much comes, it
+/// waits while a snapshot is made and is shown together.
+const BETWEEN_IN_LIST: Duration = Duration::from_millis(100);
 
 /// Giving memory back takes milliseconds, so it is not done more often than this.
 const BEFORE_GIVING_BACK: Duration = Duration::from_secs(1);
-
-/// As good as.
-const FOREVER: Duration = Duration::from_secs(86_400);
 
 /// Something that a source tells the writer.
 #[derive(Debug)]
@@ -56,43 +52,25 @@ pub(crate) fn channel() -> (mpsc::Sender<News>, mpsc::Receiver<News>) {
 
 /// Runs until all sources have hung up.
 pub(crate) async fn run(mut news: mpsc::Receiver<News>, shared: Arc<Shared>) {
-    let mut writer = Writer { index: Index::new(), lists: 0, triggered: Vec::new(), freed: Freed::default() };
+    let mut writer = Writer::new();
     let mut batch = Vec::with_capacity(BATCH);
-    let mut published: Option<Instant> = None;
-    // When freed memory is given back; none while there is little.
-    let mut give_back_at: Option<Instant> = None;
     loop {
-        let waits_until = give_back_at.unwrap_or_else(|| Instant::now() + FOREVER);
-        match timeout_at(waits_until, news.recv_many(&mut batch, BATCH)).await {
-            Ok(0) => return,
-            Ok(_) => {}
-            Err(_) => {
-                give_back();
-                give_back_at = None;
-                continue;
-            }
+        let more = news.recv_many(&mut batch, BATCH);
+        let came = match writer.due() {
+            Some(at) => timeout_at(at, more).await.ok(),
+            None => Some(more.await),
+        };
+        if came == Some(0) {
+            return;
         }
-        let mut changed = writer.take(&mut batch);
-        // Not entered when it was quiet: the last snapshot is older than the pause then.
-        while let Some(due) = published.map(|at| at + writer.between())
-            && Instant::now() < due
-            && let Ok(n) = timeout_at(due, news.recv_many(&mut batch, BATCH)).await
-            && n > 0
-        {
-            changed |= writer.take(&mut batch);
+        writer.take(&mut batch);
+        let now = Instant::now();
+        if writer.show_at.is_some_and(|at| at <= now) {
+            writer.show(&shared, now);
         }
-        if changed {
-            let snapshot = writer.index.snapshot();
-            shared.snapshot.store(Arc::clone(&snapshot));
-            writer.triggered.drain(..).for_each(|(service, when)| when.served(&snapshot, &service));
-            published = Some(Instant::now());
-        }
-        if writer.lists == 0 && writer.freed.is_much() {
-            give_back_at.get_or_insert(Instant::now() + BEFORE_GIVING_BACK);
-        }
-        if give_back_at.is_some_and(|at| at <= Instant::now()) {
+        if writer.give_back_at.is_some_and(|at| at <= now) {
+            writer.give_back_at = None;
             give_back();
-            give_back_at = None;
         }
     }
 }
@@ -104,15 +82,54 @@ struct Writer {
     /// Slices that the next snapshot serves first.
     triggered: Vec<(Key, Triggered)>,
     freed: Freed,
+    /// When the last snapshot was made.
+    shown: Option<Instant>,
+    /// When the next one is due; none while it would be the same.
+    show_at: Option<Instant>,
+    /// When freed memory is given back; none while there is little.
+    give_back_at: Option<Instant>,
 }
 
 impl Writer {
-    /// How long the next snapshot may wait; the end of the last list is waited for.
-    fn between(&self) -> Duration {
-        if self.lists == 0 { BETWEEN } else { BETWEEN_IN_LIST }
+    fn new() -> Self {
+        Self {
+            index: Index::new(),
+            lists: 0,
+            triggered: Vec::new(),
+            freed: Freed::default(),
+            shown: None,
+            show_at: None,
+            give_back_at: None,
+        }
     }
 
-    fn take(&mut self, batch: &mut Vec<News>) -> bool {
+    /// When there is something to do even if nothing comes.
+    fn due(&self) -> Option<Instant> {
+        self.show_at.into_iter().chain(self.give_back_at).min()
+    }
+
+    fn show(&mut self, shared: &Shared, now: Instant) {
+        let snapshot = self.index.snapshot();
+        shared.snapshot.store(Arc::clone(&snapshot));
+        self.triggered.drain(..).for_each(|(service, when)| when.served(&snapshot, &service));
+        self.shown = Some(now);
+        self.show_at = None;
+    }
+
+    fn take(&mut self, batch: &mut Vec<News>) {
+        let changed = self.apply(batch);
+        let now = Instant::now();
+        if changed || self.show_at.is_some() {
+            let since = self.shown.filter(|_| self.lists != 0);
+            self.show_at = Some(since.map_or(now, |shown| shown + BETWEEN_IN_LIST));
+        }
+        if self.lists == 0 && self.freed.is_much() {
+            self.give_back_at.get_or_insert(now + BEFORE_GIVING_BACK);
+        }
+    }
+
+    /// Whether a snapshot would show anything new.
+    fn apply(&mut self, batch: &mut Vec<News>) -> bool {
         let now = unix_now();
         let mut changed = false;
         for news in batch.drain(..) {
