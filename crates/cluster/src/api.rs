@@ -20,6 +20,7 @@ mod follow;
 mod frames;
 pub(crate) mod message;
 mod request;
+mod server_version;
 #[cfg(test)]
 mod tests;
 
@@ -42,7 +43,7 @@ pub(crate) fn start(
     limits: Limits,
     runtime: &Handle,
 ) -> Result<Vec<AbortHandle>, WatchError> {
-    let access = Arc::new(Access::open(&shared.source, limits.vanished)?);
+    let access = Arc::new(Access::open(&shared.source, limits)?);
     let follow = |line| Follower::new(&access, shared, line, news, limits).run();
     let mut tasks: Vec<_> = lines.iter().map(|line| runtime.spawn(follow(line)).abort_handle()).collect();
     let host = access.host().to_owned();

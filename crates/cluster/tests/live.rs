@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use cluster::object::{External, ServiceType};
 use cluster::{Cluster, Holder, Kind, Selector, Source, Tls, Want, set_logger, watch};
 use serde_json::{Value, json};
-use testkit::cluster::{Api, Cluster as Server, Settings};
+use testkit::cluster::{Api, Cluster as Server};
 use testkit::peers::Peer;
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -19,14 +19,13 @@ fn logged(server: &Server, text: &str) -> bool {
 }
 
 /// None if the real servers are not built.
-fn start(arguments: &[&str]) -> Option<Server> {
+fn start() -> Option<Server> {
     if Peer::Etcd.for_test().is_none() || Peer::KubeApiserver.for_test().is_none() {
         return None;
     }
     static LOG: OnceLock<()> = OnceLock::new();
     LOG.get_or_init(|| set_logger(|_, line| LINES.lock().unwrap().push(line.to_owned())));
-    let arguments = arguments.iter().map(ToString::to_string).collect();
-    Some(Server::alone_with(Settings { arguments, ..Settings::default() }).unwrap())
+    Some(Server::alone().unwrap())
 }
 
 fn open(server: &Server, want: &Want) -> Arc<Cluster> {
@@ -168,22 +167,14 @@ async fn objects_come_change_and_go(server: &Server) {
 
 #[tokio::test]
 async fn a_server_that_streams_lists() {
-    let Some(server) = start(&[]) else { return };
+    let Some(server) = start() else { return };
     objects_come_change_and_go(&server).await;
     assert!(!logged(&server, "pages"));
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_stream_lists() {
-    let Some(server) = start(&["--feature-gates=WatchList=false"]) else { return };
-    namespace(server.api(), "before");
-    objects_come_change_and_go(&server).await;
-    assert!(logged(&server, "lists of services come in pages"));
-}
-
-#[tokio::test]
 async fn a_server_that_knows_our_certificate() {
-    let Some(server) = start(&[]) else { return };
+    let Some(server) = start() else { return };
     let (certificate, key) = server.client_certificate();
     let tls = Tls { certificate, key, authority: server.ca_file() };
     let source = Source::Endpoint { url: server.url(), tls: Some(tls) };
@@ -194,7 +185,7 @@ async fn a_server_that_knows_our_certificate() {
 
 #[tokio::test]
 async fn an_outage_freezes_what_is_known() {
-    let Some(mut server) = start(&[]) else { return };
+    let Some(mut server) = start() else { return };
     namespace(server.api(), "shop");
     service(server.api(), "web", "10.96.7.7");
     let cluster = open(&server, &want(&BUILT_IN));
@@ -219,7 +210,7 @@ async fn an_outage_freezes_what_is_known() {
 
 #[tokio::test]
 async fn service_imports_come_with_their_definition() {
-    let Some(server) = start(&[]) else { return };
+    let Some(server) = start() else { return };
     let api = server.api();
     namespace(api, "shop");
     let cluster = open(&server, &want(&[Kind::Service, Kind::ServiceImport]));

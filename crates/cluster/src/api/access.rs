@@ -17,8 +17,11 @@ use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
+use tokio::sync::OnceCell;
 use tower::{BoxError, ServiceBuilder};
 
+use super::backoff::Limits;
+use super::server_version;
 use crate::watch::{Source, Tls, WatchError};
 
 /// How often a peer that says nothing is asked by the kernel whether it is there.
@@ -36,8 +39,7 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// One API server, for all kinds that are watched there.
 pub(super) struct Access {
     source: Source,
-    /// How long the kernel waits for a peer.
-    vanished: Duration,
+    limits: Limits,
     /// `10.96.0.1:443`, for metrics.
     host: String,
     current: Mutex<Current>,
@@ -45,6 +47,8 @@ pub(super) struct Access {
     making: tokio::sync::Mutex<()>,
     /// Those who pause before they try again.
     pausing: tokio::sync::Notify,
+    /// Found out by the first who has to know.
+    cached_pages: OnceCell<bool>,
 }
 
 struct Current {
@@ -55,7 +59,7 @@ struct Current {
 
 impl Access {
     /// Reads what the source names; what is wrong with it now stays wrong. Asks nobody yet.
-    pub(super) fn open(source: &Source, vanished: Duration) -> Result<Self, WatchError> {
+    pub(super) fn open(source: &Source, limits: Limits) -> Result<Self, WatchError> {
         // The first one stays; whoever else installs one in this process installs the same.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let config = config(source).map_err(WatchError)?;
@@ -64,7 +68,8 @@ impl Access {
         let client = match config.auth_info.exec.is_some() || config.auth_info.auth_provider.is_some() {
             true => None,
             false => {
-                let client = connect(&config, vanished).map_err(|e| WatchError(format!("{source}: {e}")))?;
+                let client =
+                    connect(&config, limits.vanished).map_err(|e| WatchError(format!("{source}: {e}")))?;
                 Some((client, Instant::now()))
             }
         };
@@ -72,16 +77,23 @@ impl Access {
         let making = tokio::sync::Mutex::default();
         Ok(Self {
             source: source.clone(),
-            vanished,
+            limits,
             host,
             current,
             making,
             pausing: tokio::sync::Notify::new(),
+            cached_pages: OnceCell::new(),
         })
     }
 
     pub(super) fn host(&self) -> &str {
         &self.host
+    }
+
+    /// Whether lists are better asked for in pages than streamed.
+    pub(super) async fn has_cached_pages(&self) -> bool {
+        let ask = || server_version::is_at_least(self, self.limits.pages_since);
+        *self.cached_pages.get_or_init(ask).await
     }
 
     /// A client with credentials that work, as far as is known.
@@ -99,7 +111,7 @@ impl Access {
             // What was read at first serves once.
             (old.is_none().then(|| current.config.clone()), old)
         };
-        let (source, vanished) = (self.source.clone(), self.vanished);
+        let (source, vanished) = (self.source.clone(), self.limits.vanished);
         let made = tokio::task::spawn_blocking(move || {
             let config = config.map_or_else(|| self::config(&source), Ok)?;
             connect(&config, vanished).map_err(|e| format!("{source}: {e}"))

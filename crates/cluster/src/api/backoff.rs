@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// The limits of times, apart so that tests can have shorter ones.
+/// The limits, of times mostly, apart so that tests can have other ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// Until the head of an answer, and between its pieces.
@@ -33,6 +33,8 @@ pub(crate) struct Limits {
     /// The first pause is between a quarter of this and all of it, each further one twice that.
     pub pause: Duration,
     pub longest_pause: Duration,
+    /// Servers from this version on are listed in pages, those before it stream their lists.
+    pub pages_since: (u32, u32),
 }
 
 impl Default for Limits {
@@ -52,6 +54,7 @@ impl Default for Limits {
             steady: Duration::from_secs(5),
             pause: Duration::from_millis(800),
             longest_pause: Duration::from_secs(10),
+            pages_since: (1, 34),
         }
     }
 }

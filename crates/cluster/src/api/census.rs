@@ -49,5 +49,5 @@ fn count(kind: Kind, page: &Page) -> Option<u64> {
         true => 0,
         false => u64::try_from(page.metadata.remaining_item_count?).ok()?,
     };
-    Some(page.len() as u64 + rest)
+    Some(page.items.len() as u64 + rest)
 }

@@ -38,10 +38,10 @@ impl Encoding {
 /// A page of a list.
 pub(super) struct Page {
     pub metadata: ListMeta,
-    items: Items,
+    pub items: Items,
 }
 
-enum Items {
+pub(super) enum Items {
     Protobuf(Kind, Vec<Bytes>),
     Json(Vec<Value>, Kind),
 }
@@ -65,9 +65,11 @@ impl Page {
             }
         }
     }
+}
 
+impl Items {
     pub(super) fn len(&self) -> usize {
-        match &self.items {
+        match self {
             Items::Protobuf(_, items) => items.len(),
             Items::Json(items, _) => items.len(),
         }
@@ -75,7 +77,7 @@ impl Page {
 
     /// One after the other, so that a page is never there twice.
     pub(super) fn objects(self) -> Box<dyn Iterator<Item = Result<Raw, String>> + Send> {
-        match self.items {
+        match self {
             Items::Protobuf(kind, items) => Box::new(
                 items
                     .into_iter()

@@ -189,7 +189,7 @@ impl Follower {
                 Err(failure) => return self.refused(failure),
             },
         };
-        if self.version.is_none() && !self.streams {
+        if self.version.is_none() && (!self.streams || self.access.has_cached_pages().await) {
             match self.list(&resource).await {
                 Ok(version) => self.version = Some(version),
                 Err(end) => return end,

@@ -36,6 +36,7 @@ const LIMITS: Limits = Limits {
     steady: Duration::ZERO,
     pause: Duration::from_millis(10),
     longest_pause: Duration::from_millis(100),
+    pages_since: (1, 34),
 };
 
 fn watch(server: &Server, kinds: &[Kind], limits: Limits) -> Cluster {

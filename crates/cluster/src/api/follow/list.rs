@@ -1,12 +1,16 @@
-//! Lists by pages, for servers that do not stream them.
+//! Lists by pages, for servers that have them at hand or do not stream.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
-use hyper::http::StatusCode;
 use kube::client::Body;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::{End, Follower};
+use crate::api::access::Access;
 use crate::api::decode::Page;
 use crate::api::request::{Failure, Resource, send};
 
@@ -22,51 +26,38 @@ impl Follower {
 
     async fn pages(&mut self, resource: &Resource, limit: bool) -> Result<String, End> {
         self.list_begins().await?;
-        // Any cached state will do, unless it could be older than what we had.
-        let version = (!self.expired).then_some("0");
-        let mut next = String::new();
+        // Any cached state will do, unless it could be older than what we had, or is cut into pages all the same.
+        let any = !self.expired && !self.access.has_cached_pages().await;
+        let version = any.then_some("0");
+        let (access, patience) = (Arc::clone(&self.access), self.limits.answer);
+        let ask = |next: &str| {
+            let (access, resource) = (Arc::clone(&access), resource.clone());
+            let address = resource.page(limit, version, next);
+            async move { page(&access, &resource, &address, patience).await }
+        };
+        let mut page = ask("").await;
         loop {
-            let address = resource.page(limit, version, &next);
-            let page = self.page(resource, &address).await.map_err(|failure| match failure.status {
-                Some(StatusCode::GONE) => End::Expired,
-                _ => self.refused(failure),
-            })?;
+            let Page { metadata, items } = page.map_err(|failure| self.refused(failure))?;
             self.line.heard();
-            let metadata = page.metadata.clone();
-            for raw in page.objects() {
+            // While we read this page, the server makes the next one. Dropped, it is not waited for.
+            let mut ahead = JoinSet::new();
+            if !metadata.next.is_empty() {
+                ahead.spawn(ask(&metadata.next));
+            }
+            for raw in items.objects() {
                 let raw = raw.map_err(|e| self.garbled(&e))?;
                 self.listed(raw).await?;
             }
-            if metadata.next.is_empty() {
-                if metadata.resource_version.is_empty() {
+            page = match ahead.join_next().await {
+                Some(next) => next.map_err(|e| End::Failed(e.to_string().into()))?,
+                None if metadata.resource_version.is_empty() => {
                     return Err(self.garbled("a list without resourceVersion"));
                 }
-                self.list_ends().await?;
-                return Ok(metadata.resource_version);
-            }
-            next = metadata.next;
-        }
-    }
-
-    async fn page(&self, resource: &Resource, address: &str) -> Result<Page, Failure> {
-        let body = send(&self.access, address, resource.encoding.of_list(), self.limits.answer).await?;
-        let bytes = self.collect(body).await?;
-        Ok(Page::decode(self.kind, resource.encoding, bytes)?)
-    }
-
-    async fn collect(&self, mut body: Body) -> Result<Bytes, String> {
-        let mut bytes = BytesMut::new();
-        loop {
-            match timeout(self.limits.answer, body.frame()).await {
-                Err(_) => return Err("the list stopped half way".to_owned()),
-                Ok(None) => return Ok(bytes.freeze()),
-                Ok(Some(Err(e))) => return Err(e.to_string()),
-                Ok(Some(Ok(frame))) => {
-                    if let Ok(data) = frame.into_data() {
-                        bytes.extend_from_slice(&data);
-                    }
+                None => {
+                    self.list_ends().await?;
+                    return Ok(metadata.resource_version);
                 }
-            }
+            };
         }
     }
 
@@ -74,5 +65,32 @@ impl Follower {
     pub(super) fn garbled(&mut self, why: &str) -> End {
         self.events.garbled.inc();
         End::Failed(format!("not understood: {why}").into())
+    }
+}
+
+async fn page(
+    access: &Access,
+    resource: &Resource,
+    address: &str,
+    patience: Duration,
+) -> Result<Page, Failure> {
+    let body = send(access, address, resource.encoding.of_list(), patience).await?;
+    let bytes = collect(body, patience).await?;
+    Ok(Page::decode(resource.kind, resource.encoding, bytes)?)
+}
+
+async fn collect(mut body: Body, patience: Duration) -> Result<Bytes, String> {
+    let mut bytes = BytesMut::new();
+    loop {
+        match timeout(patience, body.frame()).await {
+            Err(_) => return Err("the list stopped half way".to_owned()),
+            Ok(None) => return Ok(bytes.freeze()),
+            Ok(Some(Err(e))) => return Err(e.to_string()),
+            Ok(Some(Ok(frame))) => {
+                if let Ok(data) = frame.into_data() {
+                    bytes.extend_from_slice(&data);
+                }
+            }
+        }
     }
 }

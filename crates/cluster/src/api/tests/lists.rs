@@ -35,6 +35,32 @@ async fn a_streamed_list_becomes_a_watch() {
     assert_eq!(logged(&server), ["watching services"]);
 }
 
+/// A server that answers pages from its cache has less work with them; what it has now is asked for, not anything.
+#[tokio::test]
+async fn a_server_with_pages_at_hand_is_asked_for_them() {
+    for (minor, pages) in [("34", true), ("36+", true), ("33", false)] {
+        let mut server = Server::start_at(Some(minor)).await;
+        let cluster = watch(&server, &[Kind::Service], LIMITS);
+        if !pages {
+            server.asked(STREAMED).await;
+            continue;
+        }
+        let asked = server.asked(&["/api/v1/services?limit=500"]).await;
+        assert!(!asked.address.contains("resourceVersion"), "{}", asked.address);
+        asked.page(&[service("web", "10.0.0.1", 3)], "5", "more");
+        // The next page is asked for while this one is read.
+        let next = server.asked(&["/api/v1/services?limit=500&continue=more"]).await;
+        until_at(&cluster, "web", Some(WEB)).await;
+        assert!(!cluster.has_synced());
+        next.page(&[service("db", "None", 4)], "5", "");
+        server.asked(&["watch=true", "resourceVersion=5"]).await.stream();
+        until("it is synced", || cluster.has_synced()).await;
+        until("it is connected", || cluster.staleness().is_zero()).await;
+        assert_eq!(ip(&cluster, "db").as_deref(), Some("Headless"));
+        assert_eq!(logged(&server), ["watching services"]);
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_cannot_stream_is_asked_for_pages() {
     let mut server = Server::start().await;

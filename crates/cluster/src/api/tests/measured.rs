@@ -29,12 +29,13 @@ async fn metrics_tell_how_it_goes() {
         "coredns_kubernetes_rest_client_requests_total{{code=\"200\",host=\"{host}\",method=\"GET\"}} 1"
     );
     assert!(has(&requests), "{}", text());
+    // And one for the server's version, which it does not tell.
     let durations = format!(
-        "coredns_kubernetes_rest_client_request_duration_seconds_count{{host=\"{host}\",verb=\"GET\"}} 1"
+        "coredns_kubernetes_rest_client_request_duration_seconds_count{{host=\"{host}\",verb=\"GET\"}} 2"
     );
     assert!(has(&durations), "{}", text());
     let throttled = format!(
-        "coredns_kubernetes_rest_client_rate_limiter_duration_seconds_count{{host=\"{host}\",verb=\"GET\"}} 1"
+        "coredns_kubernetes_rest_client_rate_limiter_duration_seconds_count{{host=\"{host}\",verb=\"GET\"}} 2"
     );
     assert!(has(&throttled), "{}", text());
     drop(cluster);

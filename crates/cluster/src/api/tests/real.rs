@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use testkit::cluster::{Api, Cluster as Server};
+use testkit::cluster::{Api, Cluster as Server, Settings};
 use testkit::peers::Peer;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
@@ -17,6 +17,9 @@ use crate::watch::{Source, register_metrics, start};
 const KINDS: [Kind; 4] = [Kind::Namespace, Kind::Service, Kind::EndpointSlice, Kind::Pod];
 /// Of Services and of slices; with the rest about five hundred objects come, and many go.
 const OBJECTS: usize = 200;
+
+/// No server is of such a version.
+const NEVER: (u32, u32) = (u32::MAX, 0);
 
 /// Checks that come many times as often as they do, with all the patience that they have.
 const OFTEN: Duration = Duration::from_millis(100);
@@ -46,6 +49,33 @@ fn change(api: &Api, n: usize) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_real_server_is_never_doubted() {
+    is_never_doubted(Limits::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_real_server_that_streams_is_never_doubted() {
+    is_never_doubted(Limits { pages_since: NEVER, ..Limits::default() }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_real_server_that_does_not_stream() {
+    if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
+        return;
+    }
+    keep_lines();
+    let arguments = vec!["--feature-gates=WatchList=false".to_owned()];
+    let settings = Settings { arguments, ..Settings::default() };
+    let server = Server::alone_with(settings).unwrap();
+    let source = Source::Kubeconfig { file: server.kubeconfig(), context: None };
+    let want = Want { kinds: KINDS.to_vec(), ..Want::default() };
+    let limits = Limits { pages_since: NEVER, ..Limits::default() };
+    let cluster = start(&source, &want, limits, &Handle::current()).unwrap();
+    until("it is synced", || cluster.has_synced()).await;
+    let expected = format!("{source}: lists of services come in pages");
+    assert!(LINES.lock().unwrap().iter().any(|line| line.starts_with(&expected)));
+}
+
+async fn is_never_doubted(limits: Limits) {
     if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
         return;
     }
@@ -55,8 +85,7 @@ async fn a_real_server_is_never_doubted() {
     server.api().create("/api/v1/namespaces", &json!({"metadata": {"name": "shop"}})).unwrap();
     let source = Source::Kubeconfig { file: server.kubeconfig(), context: None };
     let want = Want { kinds: KINDS.to_vec(), ..Want::default() };
-    let cluster =
-        start(&source, &want, Limits { check: OFTEN, ..Limits::default() }, &Handle::current()).unwrap();
+    let cluster = start(&source, &want, Limits { check: OFTEN, ..limits }, &Handle::current()).unwrap();
     until("it is synced", || cluster.has_synced()).await;
     let requests = || {
         let host = server.url().replace("https://", "");

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use hyper::body::{Frame, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use prost::Message;
 use serde_json::{Value, json};
@@ -56,7 +56,13 @@ impl hyper::body::Body for Pieces {
 }
 
 impl Server {
+    /// One that does not say how old it is, and so is taken for an old one.
     pub(super) async fn start() -> Self {
+        Self::start_at(None).await
+    }
+
+    /// One of version 1 and this.
+    pub(super) async fn start_at(minor: Option<&'static str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let (asking, asked) = mpsc::unbounded_channel();
@@ -70,7 +76,7 @@ impl Server {
                 let service = service_fn(move |request| {
                     // Ours ends with the connection, or that would not.
                     let _socket = &socket;
-                    answer(request, asking.clone())
+                    answer(request, asking.clone(), minor)
                 });
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
             }
@@ -124,13 +130,30 @@ impl Drop for Server {
 async fn answer(
     request: Request<Incoming>,
     asking: mpsc::UnboundedSender<Asked>,
+    minor: Option<&'static str>,
 ) -> Result<Response<Pieces>, io::Error> {
+    if request.uri() == "/version" {
+        return Ok(version(minor));
+    }
     let (answer, answered) = oneshot::channel();
     let accept =
         request.headers().get("accept").and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
     let asked = Asked { address: request.uri().to_string(), accept, answer };
     asking.send(asked).map_err(|_| io::Error::other("the test is over"))?;
     answered.await.map_err(|_| io::Error::other("the test does not answer"))
+}
+
+fn version(minor: Option<&str>) -> Response<Pieces> {
+    let (sends, pieces) = mpsc::unbounded_channel();
+    let mut response = Response::new(Pieces(pieces));
+    match minor {
+        Some(minor) => {
+            let version = json!({"major": "1", "minor": minor, "gitVersion": "v1"});
+            let _ = sends.send(Ok(version.to_string().into()));
+        }
+        None => *response.status_mut() = StatusCode::NOT_FOUND,
+    }
+    response
 }
 
 impl Asked {
