@@ -43,7 +43,7 @@ impl Arguments {
     pub fn plan(&self) -> Plan {
         match self.quick {
             true => Plan { rounds: self.rounds.unwrap_or(1), changes: 60, storm_seconds: 4 },
-            false => Plan { rounds: self.rounds.unwrap_or(3), changes: 120, storm_seconds: 10 },
+            false => Plan { rounds: self.rounds.unwrap_or(3), changes: 300, storm_seconds: 10 },
         }
     }
 

@@ -86,12 +86,14 @@ fn one(
     for kind in order {
         let server = Server::start(kind, &source, bench.upstream.addr())?;
         let start = start::wait(&server, &probes)?;
+        let (user, system) = server.process.cpu_times()?;
         let rss = memory::settled(&server.process)?;
         let start_peak = server.process.vm_hwm()?;
         let (name, rss_mb, peak_mb) = (kind.name(), megabytes(rss), megabytes(start_peak));
         say(&format!(
-            "{name}: right after {:.2} s, {rss_mb:.1} MB, peak {peak_mb:.1} MB",
-            start.as_secs_f64()
+            "{name}: right after {:.2} s, {:.2} s of CPU, {rss_mb:.1} MB, peak {peak_mb:.1} MB",
+            start.as_secs_f64(),
+            (user + system).as_secs_f64()
         ));
         servers.push(server);
         started.push((start, rss, start_peak));

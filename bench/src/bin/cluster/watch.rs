@@ -1,7 +1,9 @@
-//! From a change at the API server to the answer that shows it, both servers watching the same changes.
+//! From a change at the API server to the answer that shows it.
 //!
-//! One thread per server asks all the time; which of them begins first alternates.
+//! The servers take turns of a few changes. Whoever's turn it is not stands still: they share a processor, and each would
+//! measure how long the other works on the same change.
 
+use std::slice::from_ref;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,6 +12,7 @@ use serde_json::json;
 use testkit::cluster::objects::Resource;
 use testkit::cluster::{Api, Cluster};
 use testkit::error::{Context, Error, Result};
+use testkit::process::{Process, Signal};
 
 use crate::moving::{self, Follower};
 use crate::percentile::Times;
@@ -19,6 +22,9 @@ use crate::server::Server;
 const PERIOD: Duration = Duration::from_micros(200);
 
 const ANSWER: Duration = Duration::from_secs(1);
+
+/// Changes in a turn.
+const TURN: u32 = 20;
 
 /// Between two changes.
 const PAUSE: Duration = Duration::from_millis(25);
@@ -35,22 +41,29 @@ pub struct Delays {
     pub from_answer: Times,
 }
 
-/// Makes some changes; gives the delays in the order of the servers.
+/// Makes some changes for each server; gives the delays in the order of the servers.
 pub fn measure(cluster: &Cluster, servers: &[Server], changes: u32, moves: &mut u16) -> Result<Vec<Delays>> {
     let mut delays = vec![(Vec::new(), Vec::new()); servers.len()];
-    watched(servers, |watchers| {
-        for change in 0..changes {
-            *moves = moves.wrapping_add(1);
-            let turned = change as usize % watchers.len();
-            let seen = one(cluster.api(), watchers, *moves, turned)?;
-            for ((from_write, from_answer), delay) in delays.iter_mut().zip(seen) {
-                from_write.push(delay.0);
-                from_answer.push(delay.1);
-            }
-            thread::sleep(PAUSE);
+    for begun in (0..changes).step_by(TURN as usize) {
+        let turn = TURN.min(changes - begun);
+        for (server, (from_write, from_answer)) in servers.iter().zip(&mut delays) {
+            let others = servers.iter().filter(|other| other.kind != server.kind);
+            let _still = others.map(Still::stand).collect::<Result<Vec<_>>>()?;
+            // What came while it stood still itself.
+            follow_one(cluster, from_ref(server), moves)?;
+            watched(from_ref(server), |watchers| {
+                for _ in 0..turn {
+                    thread::sleep(PAUSE);
+                    *moves = moves.wrapping_add(1);
+                    for delay in one(cluster.api(), watchers, *moves)? {
+                        from_write.push(delay.0);
+                        from_answer.push(delay.1);
+                    }
+                }
+                Ok(())
+            })?;
         }
-        Ok(())
-    })?;
+    }
     let times = |(from_write, from_answer)| Delays {
         from_write: Times::new(from_write),
         from_answer: Times::new(from_answer),
@@ -58,10 +71,27 @@ pub fn measure(cluster: &Cluster, servers: &[Server], changes: u32, moves: &mut 
     Ok(delays.into_iter().map(times).collect())
 }
 
+/// A server that stands still until the value goes.
+struct Still<'a>(&'a Process);
+
+impl<'a> Still<'a> {
+    fn stand(server: &'a Server) -> Result<Self> {
+        server.process.signal(Signal::STOP)?;
+        Ok(Self(&server.process))
+    }
+}
+
+impl Drop for Still<'_> {
+    fn drop(&mut self) {
+        // One that has ended is told by whoever asks it next.
+        let _ = self.0.signal(Signal::CONT);
+    }
+}
+
 /// Makes one change and waits until all servers show it.
 pub fn follow_one(cluster: &Cluster, servers: &[Server], moves: &mut u16) -> Result<()> {
     *moves = moves.wrapping_add(1);
-    watched(servers, |watchers| one(cluster.api(), watchers, *moves, 0).map(drop))
+    watched(servers, |watchers| one(cluster.api(), watchers, *moves).map(drop))
 }
 
 /// A change that no DNS server is interested in; the version of the whole moves on with it.
@@ -99,9 +129,8 @@ fn watched(servers: &[Server], during: impl FnOnce(&[Watcher]) -> Result<()>) ->
 }
 
 /// Writes the `n`th move; gives both delays of each server.
-fn one(api: &Api, watchers: &[Watcher], n: u16, first: usize) -> Result<Vec<(f64, f64)>> {
-    for k in 0..watchers.len() {
-        let watcher = &watchers[(first + k) % watchers.len()];
+fn one(api: &Api, watchers: &[Watcher], n: u16) -> Result<Vec<(f64, f64)>> {
+    for watcher in watchers {
         watcher.wanted.send(n).context("a thread that asks has ended")?;
     }
     let slice = moving::slice(n);
