@@ -24,7 +24,16 @@ impl Counter {
 
     #[inline]
     pub fn add(&self, n: u64) {
-        let shard = Shard::here();
+        self.add_at(Shard::here(), n);
+    }
+
+    #[inline]
+    pub fn inc_at(&self, shard: Shard) {
+        self.add_at(shard, 1);
+    }
+
+    #[inline]
+    fn add_at(&self, shard: Shard, n: u64) {
         shard.add(&self.cells[shard.number()].0, n, Ordering::Relaxed);
     }
 

@@ -80,9 +80,13 @@ impl Histogram {
 
     #[inline]
     pub fn observe(&self, value: f64) {
+        self.observe_at(Shard::here(), value);
+    }
+
+    #[inline]
+    pub fn observe_at(&self, shard: Shard, value: f64) {
         // At most 20 bounds, and most values are small: a scan from the left beats a binary search.
         let bucket = self.bounds.iter().position(|bound| value <= *bound).unwrap_or(self.bounds.len());
-        let shard = Shard::here();
         self.prepare().observe(value, shard);
         let cell = &self.cells[shard.number()].0;
         // Whoever sees this addition sees the native one too.

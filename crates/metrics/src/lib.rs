@@ -32,5 +32,5 @@ pub use gauge::Gauge;
 pub use histogram::{Histogram, MAX_BUCKETS, Snapshot, buckets};
 pub use native::{NativeSnapshot, SCHEMA, ZERO_THRESHOLD};
 pub use registry::{RegisterError, Registry, registry};
-pub use shard::{SHARDS, set_shard};
+pub use shard::{SHARDS, Shard, set_shard};
 pub use text::{Kind, Labels, Metric, go_float};

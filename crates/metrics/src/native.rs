@@ -74,6 +74,8 @@ pub(crate) struct Native {
     highest: i32,
     /// The shards that have a stripe for themselves; one more is for all others.
     own_stripes: usize,
+    /// Cells of a stripe, in whole cache lines.
+    stride: usize,
     /// By stripe; in each the zero bucket comes first.
     cells: Box<[AtomicU64]>,
 }
@@ -102,9 +104,9 @@ impl Native {
         let highest = key(bounds.last().copied().unwrap_or(1.0).max(1.0)) + POWERS_ABOVE * PER_POWER;
         // As many as threads can run at once; more would only be memory.
         let own_stripes = available_parallelism().map_or(1, usize::from).min(OWNED);
-        let mut native = Native { lowest, highest, own_stripes, cells: Box::default() };
-        native.cells = (0..(own_stripes + 1) * native.stride()).map(|_| AtomicU64::new(0)).collect();
-        native
+        let stride = ((highest - lowest + 2) as usize).next_multiple_of(8);
+        let cells = (0..(own_stripes + 1) * stride).map(|_| AtomicU64::new(0)).collect();
+        Native { lowest, highest, own_stripes, stride, cells }
     }
 
     #[inline]
@@ -116,9 +118,9 @@ impl Native {
             0
         };
         let stripe = shard.number().min(self.own_stripes);
-        let Some(cell) = self.cells.get(stripe * self.stride() + place) else { return };
+        let Some(cell) = self.cells.get(stripe * self.stride + place) else { return };
         if stripe < self.own_stripes {
-            shard.add(cell, 1, Ordering::Relaxed);
+            cell.store(cell.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         } else {
             // A worker may be among those who share the last one.
             cell.fetch_add(1, Ordering::Relaxed);
@@ -127,16 +129,11 @@ impl Native {
 
     pub fn snapshot(&self) -> NativeSnapshot {
         let sum = |place: usize| {
-            let cells = self.cells.iter().skip(place).step_by(self.stride());
+            let cells = self.cells.iter().skip(place).step_by(self.stride);
             cells.map(|cell| cell.load(Ordering::Relaxed)).sum::<u64>()
         };
         let buckets = (self.lowest..=self.highest).zip(1..).map(|(key, place)| (key, sum(place)));
         NativeSnapshot { zero: sum(0), buckets: buckets.filter(|(_, count)| *count > 0).collect() }
-    }
-
-    /// Cells of a stripe, in whole cache lines.
-    fn stride(&self) -> usize {
-        ((self.highest - self.lowest + 2) as usize).next_multiple_of(8)
     }
 }
 
@@ -216,7 +213,7 @@ mod tests {
 
     #[test]
     fn rows_are_short() {
-        let bytes = |bounds| Native::new(bounds).stride() * size_of::<AtomicU64>();
+        let bytes = |bounds| Native::new(bounds).stride * size_of::<AtomicU64>();
         assert_eq!(bytes(buckets::TIME), 3904);
         assert_eq!(bytes(buckets::SLIM_TIME), 3648);
         assert_eq!(bytes(buckets::SIZE), 2496);

@@ -45,9 +45,9 @@ impl Drop for Ownership {
     }
 }
 
-/// The cell of the calling thread.
+/// The cell of the calling thread. Whoever counts several things asks for it once.
 #[derive(Clone, Copy)]
-pub(crate) struct Shard(usize);
+pub struct Shard(usize);
 
 impl Shard {
     #[inline]
@@ -57,19 +57,19 @@ impl Shard {
     }
 
     #[inline]
-    pub fn number(self) -> usize {
+    pub(crate) fn number(self) -> usize {
         self.0
     }
 
     /// Nobody else writes into the cell.
     #[inline]
-    pub fn is_owned(self) -> bool {
+    pub(crate) fn is_owned(self) -> bool {
         self.0 < OWNED
     }
 
     /// Adds to a number in this cell. `order` is that of the write.
     #[inline]
-    pub fn add(self, number: &AtomicU64, n: u64, order: Ordering) {
+    pub(crate) fn add(self, number: &AtomicU64, n: u64, order: Ordering) {
         if self.is_owned() {
             number.store(number.load(Ordering::Relaxed).wrapping_add(n), order);
         } else {
@@ -79,7 +79,7 @@ impl Shard {
 
     /// The same for a float that is kept as bits.
     #[inline]
-    pub fn add_float(self, bits: &AtomicU64, value: f64) {
+    pub(crate) fn add_float(self, bits: &AtomicU64, value: f64) {
         if self.is_owned() {
             let sum = f64::from_bits(bits.load(Ordering::Relaxed)) + value;
             bits.store(sum.to_bits(), Ordering::Relaxed);
