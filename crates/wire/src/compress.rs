@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::record::{Piece, walk_data};
-use crate::reply::{Encoded, write_fixed, write_header, write_opt, write_question};
+use crate::reply::{Encoded, header, opt_head, write_fixed, write_question};
 use crate::{Edns, Flags, Name, Query, Reply, Rtype, Section};
 
 /// Pointers have 14 bits.
@@ -53,12 +53,11 @@ pub(crate) fn encode(
         }
     }
     if let Some((edns, options)) = opt {
-        write_opt(edns, options, reply.rcode, out);
+        out.extend_from_slice(&opt_head(edns, options, reply.rcode));
+        out.extend_from_slice(options);
     }
-    let mut header = Vec::with_capacity(12);
     let flags = reply.flags.with(Flags::TC, truncated || reply.flags.has(Flags::TC));
-    write_header(reply, query, flags, opt.is_some(), counts, &mut header);
-    out[..12].copy_from_slice(&header);
+    out[..12].copy_from_slice(&header(reply, query, flags, opt.is_some(), counts));
     Encoded { truncated }
 }
 

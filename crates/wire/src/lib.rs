@@ -13,6 +13,7 @@ mod code;
 mod compress;
 mod edns;
 mod name;
+pub mod octets;
 mod present;
 mod query;
 mod record;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::octets;
+
 /// The most a name may take on the wire, its root label included.
 const MAX_LEN: usize = 255;
 /// So many octets are made lower case at once.
@@ -117,7 +119,7 @@ impl<'a> Name<'a> {
         // The octets first, which seldom fit; then whether a label begins where they do.
         let at = self.0.len().checked_sub(zone.0.len())?;
         let tail = &self.0[at..];
-        if tail[0] != zone.0[0] || (tail != zone.0 && !tail.eq_ignore_ascii_case(zone.0)) {
+        if tail[0] != zone.0[0] || (!octets::equal(tail, zone.0) && !tail.eq_ignore_ascii_case(zone.0)) {
             return None;
         }
         let mut label = 0;

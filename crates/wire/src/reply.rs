@@ -151,6 +151,13 @@ impl Reply {
         Owner::Stored { at, len: name.len() as u8 }
     }
 
+    /// The name that begins after so many octets of the data of the record that was added last, as an owner.
+    pub fn end_of_last(&self, skipped: u16) -> Option<Owner> {
+        let record = self.records.last()?;
+        let len = u8::try_from(record.data_len.checked_sub(skipped)?).ok()?;
+        Some(Owner::Stored { at: record.data_at + u32::from(skipped), len })
+    }
+
     pub fn section(&self, section: Section) -> &[Record] {
         &self.records[self.range(section)]
     }
@@ -196,12 +203,16 @@ impl Reply {
 
     /// Whose record it is, given the question the owner may refer to.
     pub fn owner<'a>(&'a self, record: &Record, question: Name<'a>) -> Name<'a> {
-        let bytes = match record.owner {
+        // Owners are only ever made from names.
+        Name::from_wire(self.owner_octets(record.owner, question)).unwrap_or(Name::ROOT)
+    }
+
+    /// The octets of the name that an owner is.
+    pub fn owner_octets<'a>(&'a self, owner: Owner, question: Name<'a>) -> &'a [u8] {
+        match owner {
             Owner::Question(at) => &question.wire()[usize::from(at)..],
             Owner::Stored { at, len } => &self.arena[at as usize..at as usize + usize::from(len)],
-        };
-        // Owners are only ever made from names.
-        Name::from_wire(bytes).unwrap_or(Name::ROOT)
+        }
     }
 
     /// Owners that follow the question keep this name from now on, because the question is about to change.
@@ -253,25 +264,32 @@ impl Reply {
         let qname = query.question.name();
         let records: usize = self.records.iter().map(written_record_len).sum();
         let len = 12 + qname.len() + 4 + records + opt_len;
-        out.clear();
         if len > limit {
+            out.clear();
             return compress::encode(self, query, opt, limit, out);
         }
-        out.reserve(len);
-        write_header(self, query, self.flags, opt.is_some(), self.counts, out);
-        write_question(query, out);
+        // All of it is written over, so what was there may stay till then.
+        out.resize(len, 0);
+        let mut room = Room(out);
+        room.put(&header(self, query, self.flags, opt.is_some(), self.counts));
+        if query.has_question() {
+            room.copy(qname.wire());
+            room.put(&question_tail(query));
+        }
         for record in &self.records {
-            self.write_record(record, qname, out);
+            self.write_record(record, qname, &mut room);
         }
         if let Some((edns, options)) = opt {
-            write_opt(edns, options, self.rcode, out);
+            room.put(&opt_head(edns, options, self.rcode));
+            room.copy(options);
         }
+        let unused = room.0.len();
+        out.truncate(len - unused);
         Encoded { truncated: false }
     }
 
     /// One record behind the pointer to its owner, or behind the owner itself.
-    fn write_record(&self, record: &Record, qname: Name<'_>, out: &mut Vec<u8>) {
-        let data = self.data(record);
+    fn write_record(&self, record: &Record, qname: Name<'_>, room: &mut Room<'_>) {
         // Owner pointer, type, class, time and length are one write in the usual case.
         let mut head = [0; 12];
         head[2..4].copy_from_slice(&record.rtype.0.to_be_bytes());
@@ -281,16 +299,20 @@ impl Reply {
         match record.owner {
             Owner::Question(at) if qname.wire()[usize::from(at)] != 0 => {
                 head[..2].copy_from_slice(&(0xC00C + u16::from(at)).to_be_bytes());
-                out.extend_from_slice(&head);
+                room.put(&head);
             }
             // The root is shorter than a pointer to it.
-            Owner::Question(_) => out.extend_from_slice(&head[1..]),
-            Owner::Stored { at, len } => {
-                out.extend_from_slice(&self.arena[at as usize..at as usize + usize::from(len)]);
-                out.extend_from_slice(&head[2..]);
+            Owner::Question(_) => room.copy(&head[1..]),
+            Owner::Stored { .. } => {
+                room.copy(self.owner_octets(record.owner, qname));
+                room.copy(&head[2..]);
             }
         }
-        out.extend_from_slice(data);
+        let data = self.data(record);
+        match data.first_chunk::<4>() {
+            Some(address) if data.len() == 4 => room.put(address),
+            _ => room.copy(data),
+        }
     }
 
     /// The OPT that goes out. A query without one gets none unless a plugin insisted; with one, size and DO
@@ -404,38 +426,50 @@ fn written_record_len(record: &Record) -> usize {
     owner + 10 + usize::from(record.data_len)
 }
 
-pub(crate) fn write_header(
-    reply: &Reply,
-    query: &Query,
-    flags: Flags,
-    opt: bool,
-    counts: [u16; 3],
-    out: &mut Vec<u8>,
-) {
-    let bits = flags.0 | u16::from(reply.opcode.0) << 11 | reply.rcode.0 & 0xF;
-    let additional = counts[2] + u16::from(opt);
-    let mut header = [0; 12];
-    for (place, word) in header.chunks_exact_mut(2).zip([
-        query.id,
-        bits,
-        u16::from(query.has_question()),
-        counts[0],
-        counts[1],
-        additional,
-    ]) {
-        place.copy_from_slice(&word.to_be_bytes());
+/// What is left of a packet that has its length already: writing is checked, but nothing grows.
+struct Room<'a>(&'a mut [u8]);
+
+impl Room<'_> {
+    #[inline]
+    fn put<const N: usize>(&mut self, octets: &[u8; N]) {
+        let room = std::mem::take(&mut self.0);
+        if let Some((place, rest)) = room.split_first_chunk_mut() {
+            *place = *octets;
+            self.0 = rest;
+        }
     }
-    out.extend_from_slice(&header);
+
+    #[inline]
+    fn copy(&mut self, octets: &[u8]) {
+        let room = std::mem::take(&mut self.0);
+        if let Some((place, rest)) = room.split_at_mut_checked(octets.len()) {
+            place.copy_from_slice(octets);
+            self.0 = rest;
+        }
+    }
+}
+
+pub(crate) fn header(reply: &Reply, query: &Query, flags: Flags, opt: bool, counts: [u16; 3]) -> [u8; 12] {
+    let bits = flags.0 | u16::from(reply.opcode.0) << 11 | reply.rcode.0 & 0xF;
+    let [i0, i1] = query.id.to_be_bytes();
+    let [b0, b1] = bits.to_be_bytes();
+    let [a0, a1] = counts[0].to_be_bytes();
+    let [u0, u1] = counts[1].to_be_bytes();
+    let [m0, m1] = (counts[2] + u16::from(opt)).to_be_bytes();
+    [i0, i1, b0, b1, 0, u8::from(query.has_question()), a0, a1, u0, u1, m0, m1]
 }
 
 pub(crate) fn write_question(query: &Query, out: &mut Vec<u8>) {
-    if !query.has_question() {
-        return;
+    if query.has_question() {
+        out.extend_from_slice(query.question.name().wire());
+        out.extend_from_slice(&question_tail(query));
     }
-    out.extend_from_slice(query.question.name().wire());
+}
+
+fn question_tail(query: &Query) -> [u8; 4] {
     let [t0, t1] = query.question.qtype.0.to_be_bytes();
     let [c0, c1] = query.question.qclass.0.to_be_bytes();
-    out.extend_from_slice(&[t0, t1, c0, c1]);
+    [t0, t1, c0, c1]
 }
 
 /// Type, class and time to live: what lies between owner and data length.
@@ -447,12 +481,12 @@ pub(crate) fn write_fixed(record: &Record, out: &mut Vec<u8>) {
     out.extend_from_slice(&fixed);
 }
 
-pub(crate) fn write_opt(edns: Edns, options: &[u8], rcode: Rcode, out: &mut Vec<u8>) {
+/// An OPT record but for its options.
+pub(crate) fn opt_head(edns: Edns, options: &[u8], rcode: Rcode) -> [u8; 11] {
     let [s0, s1] = edns.udp_size.to_be_bytes();
     let [f0, f1] = edns.flags.to_be_bytes();
     let [l0, l1] = (options.len() as u16).to_be_bytes();
-    out.extend_from_slice(&[0, 0, 41, s0, s1, (rcode.0 >> 4) as u8, edns.version, f0, f1, l0, l1]);
-    out.extend_from_slice(options);
+    [0, 0, 41, s0, s1, (rcode.0 >> 4) as u8, edns.version, f0, f1, l0, l1]
 }
 
 #[cfg(test)]
