@@ -2,16 +2,24 @@
 
 use std::net::IpAddr;
 
+use smallvec::SmallVec;
 use wire::{Name, Owner, Question, Reply, Rtype, Section};
 
 use super::apex;
+use super::filter::Chosen;
 use super::find::{Ask, Found, Services};
-use super::target::{Identity, Target, owner};
+use super::target::{Identity, Target, asked_or, owner};
 use crate::distinct::Distinct;
 use crate::records::{push_address, push_srv, rtype, share};
 
 /// More records than any message can hold; what is beyond would only be cut off again.
 const MOST_RECORDS: usize = 4700;
+
+/// Most answers have no more hits; more go to the heap.
+const FEW: usize = 24;
+
+/// Where in the data of an SRV record its target begins.
+const SRV_TARGET: u16 = 6;
 
 /// Answers with the addresses of a name that are of the type. Tells how many there are.
 pub(super) fn found(
@@ -24,12 +32,25 @@ pub(super) fn found(
     let ttl = ask.plugin.options.ttl;
     match found {
         _ if ask.is_name_server() => addresses(reply, owner, qtype, ttl, apex::addresses(ask).into_iter()),
-        Found::Services(services) => {
-            addresses(reply, owner, qtype, ttl, services.hits().map(|hit| hit.address))
-        }
+        Found::Services(services) => match services.own_addresses() {
+            Some(own) => own_addresses(reply, owner, qtype, ttl, own),
+            None => addresses(reply, owner, qtype, ttl, services.hits().map(|hit| hit.address)),
+        },
         Found::Pod { address, .. } => addresses(reply, owner, qtype, ttl, std::iter::once(*address)),
         Found::Nothing | Found::Empty => 0,
     }
+}
+
+/// The same as [`addresses`] for the one or two of a Service, of which there are the most.
+fn own_addresses(reply: &mut Reply, owner: Owner, qtype: Rtype, ttl: u32, own: &[IpAddr]) -> usize {
+    let mut count = 0;
+    for (at, address) in own.iter().enumerate() {
+        if rtype(*address) == qtype && !own[..at].contains(address) {
+            push_address(reply, Section::Answer, owner, ttl, *address);
+            count += 1;
+        }
+    }
+    count
 }
 
 /// Each address once.
@@ -56,38 +77,49 @@ fn addresses(
 pub(super) fn srv(ask: &Ask<'_>, reply: &mut Reply, question: &Question, services: &Services<'_>) {
     let options = &ask.plugin.options;
     let zone = question.name().wire().get(ask.at..).unwrap_or_default();
-    let candidates = services.hits().map(|hit| services.filter.ports(hit.ports).count()).sum();
+    let mut ports = Chosen::new(&services.filter);
+    let candidates = services.hits().map(|hit| ports.of(hit.ports).len()).sum();
     let weight = share(candidates);
 
+    let mut target = Target::new();
+    // For each hit, where its target stands in its first SRV record.
+    let mut targets: SmallVec<[Option<Owner>; FEW]> = SmallVec::new();
     let mut seen = Distinct::new();
     let mut pushed = 0;
     services.hits().for_each(|hit| {
         let identity = Identity::of(&hit, options.endpoint_pod_names);
-        let mut target: Option<Target> = None;
-        for port in services.filter.ports(hit.ports).flatten() {
-            if pushed == MOST_RECORDS || !seen.is_new((identity, port)) {
+        let mut at = None;
+        let mut name = None;
+        for port in ports.of(hit.ports).iter().flatten() {
+            if pushed == MOST_RECORDS || !seen.is_new((identity, *port)) {
                 continue;
             }
-            if target.is_none() {
-                target = identity.target(zone);
+            if name.is_none() {
+                name = identity.name_in(&mut target, zone);
             }
-            let Some(name) = target.as_ref().and_then(Target::name) else { break };
-            push_srv(reply, options.ttl, weight, port, name);
+            let Some(name) = name else { break };
+            push_srv(reply, options.ttl, weight, *port, name);
             pushed += 1;
+            at = at.or_else(|| reply.end_of_last(SRV_TARGET));
         }
+        targets.push(at);
     });
 
     let mut seen = Distinct::new();
     let mut pushed = 0;
-    services.hits().for_each(|hit| {
+    services.hits().zip(targets).for_each(|(hit, at)| {
         let identity = Identity::of(&hit, options.endpoint_pod_names);
-        let has_port = services.filter.ports(hit.ports).flatten().next().is_some();
+        let has_port = ports.of(hit.ports).iter().any(Option::is_some);
         if !has_port || pushed == MOST_RECORDS || !seen.is_new((identity, hit.address)) {
             return;
         }
-        let target = identity.target(zone);
-        let Some(name) = target.as_ref().and_then(Target::name) else { return };
-        let owner = owner(reply, question, name);
+        // Hits of one name share a record, which the first of them made.
+        let Some(owner) = at.map(|at| asked_or(reply, question, at)).or_else(|| {
+            let name = identity.name_in(&mut target, zone)?;
+            Some(owner(reply, question, name))
+        }) else {
+            return;
+        };
         push_address(reply, Section::Additional, owner, options.ttl, hit.address);
         pushed += 1;
     });

@@ -7,7 +7,7 @@ use std::net::IpAddr;
 
 use cluster::object::{EndpointSlice, Service, ServiceType};
 use cluster::{Holder, Key, Snapshot};
-use wire::{Class, Flags, Owner, Query, Question, Rcode, Reply, Rtype, Section};
+use wire::{Class, Flags, Name, Owner, Query, Question, Rcode, Reply, Rtype, Section};
 
 use super::Kubernetes;
 use super::behind::Hit;
@@ -21,6 +21,8 @@ const RETRY: u32 = 1800;
 const EXPIRE: u32 = 86400;
 /// The name server of a zone that has no better one.
 pub(super) const DEFAULT: &[u8] = b"\x02ns\x03dns";
+const MAILBOX: &[u8] = b"\x0ahostmaster";
+const MOST_NAME: usize = 255;
 /// No SOA record lives longer.
 const MOST_TTL: u32 = 300;
 
@@ -49,14 +51,13 @@ impl Soa {
 
     pub fn push_to(self, reply: &mut Reply, section: Section, question: &Question) {
         let zone = question.name().wire().get(self.at..).unwrap_or_default();
-        let (mut server, mut mailbox) = (Target::new(), Target::new());
-        server.octets(DEFAULT).and_then(|name| name.octets(zone));
-        mailbox.octets(b"\x0ahostmaster").and_then(|name| name.octets(zone));
-        // A zone that leaves no room for these names has no SOA record.
-        let (Some(server), Some(mailbox)) = (server.name(), mailbox.name()) else { return };
+        // A zone that leaves no room for the names in it has no SOA record.
+        if MAILBOX.len() + zone.len() > MOST_NAME {
+            return;
+        }
         let (owner, ttl) = (Owner::Question(self.at as u8), self.ttl.min(MOST_TTL));
         reply.push_with(section, owner, Rtype::SOA, Class::IN, ttl, |out| {
-            out.name(server).name(mailbox).u32(self.serial);
+            out.bytes(DEFAULT).bytes(zone).bytes(MAILBOX).bytes(zone).u32(self.serial);
             out.u32(REFRESH).u32(RETRY).u32(EXPIRE).u32(self.ttl);
         });
     }
@@ -66,32 +67,36 @@ impl Soa {
 pub(super) fn name_servers(ask: &Ask<'_>, question: &Question, reply: &mut Reply) {
     let options = &ask.plugin.options;
     let zone = question.name().wire();
-    let target = |of: Option<Identity<'_>>| match of {
-        Some(identity) => identity.target(zone),
-        None => {
-            let mut name = Target::new();
-            name.octets(DEFAULT)?.octets(zone)?;
-            Some(name)
-        }
-    };
+    let pod_names = options.endpoint_pod_names;
+    let mut target = Target::new();
     let mut seen = Distinct::new();
     each(ask, |hit, _| {
-        let identity = hit.map(|hit| Identity::of(&hit, options.endpoint_pod_names));
+        let identity = hit.map(|hit| Identity::of(&hit, pod_names));
         if !seen.is_new(identity) {
             return;
         }
-        let target = target(identity);
-        let Some(name) = target.as_ref().and_then(Target::name) else { return };
+        let Some(name) = name_server(identity, &mut target, zone) else { return };
         reply.push_with(Section::Answer, Owner::Question(0), Rtype::NS, Class::IN, options.ttl, |out| {
             out.name(name);
         });
     });
     each(ask, |hit, address| {
-        let target = target(hit.map(|hit| Identity::of(&hit, options.endpoint_pod_names)));
-        let Some(name) = target.as_ref().and_then(Target::name) else { return };
+        let identity = hit.map(|hit| Identity::of(&hit, pod_names));
+        let Some(name) = name_server(identity, &mut target, zone) else { return };
         let owner = owner(reply, question, name);
         push_address(reply, Section::Additional, owner, options.ttl, address);
     });
+}
+
+/// None if it would be too long.
+fn name_server<'t>(of: Option<Identity<'_>>, target: &'t mut Target, zone: &[u8]) -> Option<Name<'t>> {
+    match of {
+        Some(identity) => identity.name_in(target, zone),
+        None => {
+            target.clear().octets(DEFAULT)?.octets(zone)?;
+            target.name()
+        }
+    }
 }
 
 /// The addresses behind `ns.dns.ZONE`.

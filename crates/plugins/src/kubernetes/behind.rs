@@ -114,6 +114,11 @@ impl<'s> Behind<'s> {
         !slices.iter().any(|slice| slice.selected.by(self.selector) && !slice.endpoints.is_empty())
     }
 
+    /// The addresses, if there are no endpoints beside them.
+    pub fn own_addresses(&self) -> Option<&'s [IpAddr]> {
+        self.slices.is_empty().then_some(self.addresses)
+    }
+
     /// Every address that is asked for, with doubles if endpoints stand in several slices.
     pub fn hits<'a>(&'a self, filter: &'a Filter<'_>) -> impl Iterator<Item = Hit<'s>> + 'a {
         let key = self.key;

@@ -1,6 +1,7 @@
 //! Which ports and endpoints of a Service a name asks for.
 
 use cluster::object::{Endpoint, EndpointSlice, Port};
+use smallvec::SmallVec;
 
 use super::endpoint_name::{EndpointName, Wanted};
 use super::request::Part;
@@ -111,6 +112,29 @@ impl<'q> Filter<'q> {
         };
         let in_zone = |zone: Zone<'_>| endpoint.zone().is_some_and(|of| zone.is(of));
         named && (any_zone || self.zone.is_none_or(in_zone))
+    }
+}
+
+/// The ports that a filter takes, found once for all endpoints of a slice.
+pub(super) struct Chosen<'f, 'q, 'p> {
+    filter: &'f Filter<'q>,
+    of: &'p [Port],
+    numbers: SmallVec<[Option<u16>; 8]>,
+}
+
+impl<'f, 'q, 'p> Chosen<'f, 'q, 'p> {
+    pub fn new(filter: &'f Filter<'q>) -> Self {
+        Self { filter, of: &[], numbers: filter.ports(&[]).collect() }
+    }
+
+    /// As [`Filter::ports`].
+    pub fn of(&mut self, ports: &'p [Port]) -> &[Option<u16>] {
+        if !std::ptr::eq(self.of, ports) {
+            self.of = ports;
+            self.numbers.clear();
+            self.numbers.extend(self.filter.ports(ports));
+        }
+        &self.numbers
     }
 }
 

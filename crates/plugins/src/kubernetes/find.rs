@@ -75,6 +75,14 @@ impl<'a> Services<'a> {
         }
     }
 
+    /// The addresses, if they are a Service's own.
+    pub fn own_addresses(&self) -> Option<&'a [IpAddr]> {
+        match &self.behind {
+            Behinds::One(behind) => behind.own_addresses(),
+            Behinds::Many(_) => None,
+        }
+    }
+
     pub fn hits(&self) -> impl Iterator<Item = Hit<'a>> + '_ {
         self.all().iter().flat_map(|behind| behind.hits(&self.filter))
     }

@@ -113,6 +113,7 @@ impl Kubernetes {
 
     fn at_endpoints(&self, entry: &Entry, filter: &Filter<'_>, each: &mut dyn FnMut(Reached<'_>)) {
         let pod_names = self.options.endpoint_pod_names;
+        let mut target = Target::new();
         for slice in self.slices(entry) {
             if !slice.selected.by(self.joined.selector) || !filter.takes_slice(slice, false) {
                 continue;
@@ -120,9 +121,9 @@ impl Kubernetes {
             for endpoint in slice.endpoints.iter().filter(|it| filter.takes_endpoint(*it, pod_names, true)) {
                 let address = endpoint.address;
                 let hit = Hit { key: &entry.key, address, ports: &[], endpoint: Some(endpoint), cluster: "" };
-                let target = Identity::of(&hit, pod_names).front();
                 // One that is too long to be a name still has its address.
-                let front = target.as_ref().map_or(&[][..], Target::as_bytes);
+                let front =
+                    Identity::of(&hit, pod_names).front_in(&mut target).map_or(&[][..], |it| it.as_bytes());
                 for port in filter.ports(&slice.ports) {
                     each(Reached { at: Place::Address(address), front, port });
                 }

@@ -96,8 +96,8 @@ fn endpoints(
 
 /// Adds a name; one that another slice gave is left out.
 fn push(plugin: &Kubernetes, reply: &mut Reply, identity: Identity<'_>, zone: &[u8]) -> bool {
-    let target = identity.target(zone);
-    let Some(name) = target.as_ref().and_then(Target::name) else { return false };
+    let mut target = Target::new();
+    let Some(name) = identity.name_in(&mut target, zone) else { return false };
     let known = reply.section(Section::Answer).iter().any(|record| reply.data(record) == name.wire());
     if !known {
         let ttl = plugin.options.ttl;

@@ -8,7 +8,7 @@ use super::endpoint_name::EndpointName;
 
 const MOST: usize = 255;
 
-/// A name in the making.
+/// A name in the making; room for one after the other, since to clear it takes as long as to write one.
 pub(super) struct Target {
     bytes: [u8; MOST],
     len: usize,
@@ -33,16 +33,15 @@ impl<'s> Identity<'s> {
         Self { key: key.as_bytes(), cluster: "", endpoint: None }
     }
 
-    /// The name under `zone`, which is given as in the packet. None if it would be too long.
-    pub fn target(&self, zone: &[u8]) -> Option<Target> {
-        let mut target = self.front()?;
-        target.octets(b"\x03svc")?.octets(zone)?;
-        Some(target)
+    /// Writes the name under `zone`, which is given as in the packet. None if it would be too long.
+    pub fn name_in<'t>(&self, target: &'t mut Target, zone: &[u8]) -> Option<Name<'t>> {
+        self.front_in(target)?.octets(b"\x03svc")?.octets(zone)?;
+        target.name()
     }
 
-    /// The labels as far as the namespace.
-    pub fn front(&self) -> Option<Target> {
-        let mut target = Target::new();
+    /// Writes the labels as far as the namespace.
+    pub fn front_in<'t>(&self, target: &'t mut Target) -> Option<&'t mut Target> {
+        target.clear();
         match self.endpoint {
             // A pod's name may have dots, and then is no label: nobody can ask for it, but it is told.
             Some(EndpointName::Text(text)) => {
@@ -58,14 +57,18 @@ impl<'s> Identity<'s> {
         if !self.cluster.is_empty() {
             target.label(self.cluster.as_bytes())?;
         }
-        target.octets(self.key)?;
-        Some(target)
+        target.octets(self.key)
     }
 }
 
 impl Target {
     pub fn new() -> Self {
         Self { bytes: [0; MOST], len: 0 }
+    }
+
+    pub fn clear(&mut self) -> &mut Self {
+        self.len = 0;
+        self
     }
 
     pub fn label(&mut self, label: &[u8]) -> Option<&mut Self> {
@@ -96,5 +99,15 @@ pub(super) fn owner(reply: &mut Reply, question: &Question, name: Name<'_>) -> O
     match asked.len().checked_sub(name.len()) {
         Some(at) if asked.ends_with(name.wire()) => Owner::Question(at as u8),
         _ => reply.store(name),
+    }
+}
+
+/// An owner that stands in the reply already, or the same as a reference where it ends the question's name.
+pub(super) fn asked_or(reply: &Reply, question: &Question, stored: Owner) -> Owner {
+    let asked = question.name().wire();
+    let name = reply.owner_octets(stored, question.name());
+    match asked.len().checked_sub(name.len()) {
+        Some(at) if asked.ends_with(name) => Owner::Question(at as u8),
+        _ => stored,
     }
 }
