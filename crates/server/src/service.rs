@@ -8,7 +8,7 @@ use wire::{Class, Edns, Flags, Name, NameBuf, Opcode, Opt, Rcode, Rtype};
 
 use crate::backlog::Backlog;
 use crate::explain::Note;
-use crate::visit::{MetadataSlots, MetadataView, Outcome};
+use crate::visit::{MetadataView, Outcome};
 use crate::walk::{Driven, Walk};
 use crate::{Block, Plugin, Proxied, Transport};
 
@@ -200,8 +200,7 @@ impl Service {
                 continue;
             }
             let metadata = |label: &str| {
-                let nobody = MetadataSlots::default();
-                let view = MetadataView::new(&walk.query, &walk.reply, &walk.client, &walk.trail, nobody);
+                let view = MetadataView::new(&walk.query, &walk.reply, &walk.client, &walk.trail, &[]);
                 block.metadata(label, view)
             };
             if block.is_filtered() && !block.accepts(&walk.query, &walk.client, &metadata) {

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use wire::{Name, Query, Question, Reply, Rtype};
@@ -35,21 +36,20 @@ pub struct Visit<'w> {
     pub query: &'w mut Query,
     pub reply: &'w mut Reply,
     pub client: &'w Client,
-    pub slot: &'w mut Slot,
-    pub(crate) slots: Slots<'w>,
+    /// The memory of all plugins of the block.
+    pub(crate) slots: &'w mut [Slot],
     pub(crate) trail: &'w mut Trail,
-    pub(crate) block: &'w std::sync::Arc<Block>,
-    pub(crate) service: &'w std::sync::Arc<Service>,
-    pub(crate) place: usize,
-}
-
-/// The memory of the other plugins, for metadata.
-pub(crate) struct Slots<'w> {
-    pub before: &'w [Slot],
-    pub after: &'w [Slot],
+    pub(crate) block: &'w Arc<Block>,
+    pub(crate) service: &'w Arc<Service>,
 }
 
 impl Visit<'_> {
+    /// What this plugin remembers of the query.
+    pub fn slot(&mut self) -> &mut Slot {
+        // There is one for every plugin, made on entering the block.
+        &mut self.slots[self.trail.place]
+    }
+
     /// Starts an empty NOERROR reply to the question as it is now.
     pub fn begin(&mut self) -> &mut Reply {
         self.reply.begin(self.query);
@@ -64,7 +64,8 @@ impl Visit<'_> {
     /// Turns a failure or a drop into something else, or the other way round.
     pub fn set_outcome(&mut self, outcome: Outcome) {
         if outcome == Outcome::Records && self.trail.outcome != Outcome::Records {
-            self.trail.answered_by = Some(self.block.chain()[self.place].name());
+            self.trail.answered_by = Some(self.block.chain()[self.trail.place].name());
+            self.trail.answered_at = Some(self.trail.place);
         }
         self.trail.outcome = outcome;
     }
@@ -86,7 +87,7 @@ impl Visit<'_> {
     /// plugin's `reply` is called; [`Visit::asked`] then tells what was asked instead.
     pub fn ask(&mut self, question: Question) {
         let before = self.query.set_question(question);
-        self.trail.undo.push((self.place, before));
+        self.trail.undo.push((self.trail.place, before));
     }
 
     /// On the way up: the question this plugin had asked below, if it changed it.
@@ -99,6 +100,11 @@ impl Visit<'_> {
         self.trail.answered_by
     }
 
+    /// The place of that plugin in the chain.
+    pub fn answered_at(&self) -> Option<usize> {
+        self.trail.answered_at
+    }
+
     /// No waiting beyond this from now on.
     pub fn limit_time(&mut self, limit: Duration) {
         let end = Instant::now() + limit;
@@ -109,6 +115,16 @@ impl Visit<'_> {
     /// are shorter than what anybody measures with it.
     pub fn time(&mut self) -> Instant {
         *self.trail.time.get_or_insert_with(Instant::now)
+    }
+
+    /// From now on [`Visit::elapsed`] tells how long the query takes.
+    pub fn start_clock(&mut self) {
+        let now = self.time();
+        self.trail.began.get_or_insert(now);
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.trail.began.map_or(Duration::ZERO, |began| began.elapsed())
     }
 
     pub fn deadline(&self) -> Option<Instant> {
@@ -147,15 +163,14 @@ impl Visit<'_> {
     /// Says why something was decided, if anybody wants to know. The text is only made then.
     pub fn note(&mut self, text: impl FnOnce(&Query) -> String) {
         if let Some(notes) = &mut self.trail.notes {
-            let plugin = self.block.chain()[self.place].name();
+            let plugin = self.block.chain()[self.trail.place].name();
             notes.push(Note { plugin, depth: self.trail.depth, text: text(self.query) });
         }
     }
 
     /// A metadata value, if the block collects metadata for this name and somebody knows the label.
     pub fn metadata(&self, label: &str) -> Option<String> {
-        let slots = MetadataSlots::around(self.place, self.slot, &self.slots);
-        let view = MetadataView::new(self.query, self.reply, self.client, self.trail, slots);
+        let view = MetadataView::new(self.query, self.reply, self.client, self.trail, self.slots);
         self.block.metadata(label, view)
     }
 
@@ -198,23 +213,10 @@ pub struct MetadataView<'w> {
     pub reply: &'w Reply,
     pub client: &'w Client,
     trail: &'w Trail,
-    slots: MetadataSlots<'w>,
+    /// The memory of all plugins; nothing before a block is entered.
+    slots: &'w [Slot],
     /// The place of the provider that is asked.
     pub(crate) slot_of: usize,
-}
-
-/// The memory of all plugins, as seen from one of them; nothing before a block is entered.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct MetadataSlots<'w> {
-    own: Option<(usize, &'w Slot)>,
-    before: &'w [Slot],
-    after: &'w [Slot],
-}
-
-impl<'w> MetadataSlots<'w> {
-    fn around(place: usize, own: &'w Slot, others: &Slots<'w>) -> MetadataSlots<'w> {
-        MetadataSlots { own: Some((place, own)), before: others.before, after: others.after }
-    }
 }
 
 impl<'w> MetadataView<'w> {
@@ -223,7 +225,7 @@ impl<'w> MetadataView<'w> {
         reply: &'w Reply,
         client: &'w Client,
         trail: &'w Trail,
-        slots: MetadataSlots<'w>,
+        slots: &'w [Slot],
     ) -> MetadataView<'w> {
         MetadataView { query, reply, client, trail, slots, slot_of: 0 }
     }
@@ -239,12 +241,7 @@ impl<'w> MetadataView<'w> {
 
     /// The provider's own memory of this query.
     pub fn slot(&self) -> Option<&Slot> {
-        let place = self.slot_of;
-        match self.slots.own {
-            Some((own, slot)) if own == place => Some(slot),
-            Some((own, _)) if place > own => self.slots.after.get(place - own - 1),
-            _ => self.slots.before.get(place),
-        }
+        self.slots.get(self.slot_of)
     }
 }
 
@@ -253,21 +250,24 @@ pub struct Sent<'w> {
     pub query: &'w Query,
     pub reply: &'w Reply,
     pub client: &'w Client,
-    pub slot: &'w mut Slot,
-    pub(crate) slots: Slots<'w>,
+    pub(crate) slots: &'w mut [Slot],
     pub(crate) trail: &'w Trail,
     pub(crate) block: &'w Block,
     pub(crate) place: usize,
 }
 
 impl Sent<'_> {
+    /// What this plugin remembers of the query.
+    pub fn slot(&mut self) -> &mut Slot {
+        &mut self.slots[self.place]
+    }
+
     pub fn outcome(&self) -> Outcome {
         self.trail.outcome
     }
 
     pub fn metadata(&self, label: &str) -> Option<String> {
-        let slots = MetadataSlots::around(self.place, self.slot, &self.slots);
-        let view = MetadataView::new(self.query, self.reply, self.client, self.trail, slots);
+        let view = MetadataView::new(self.query, self.reply, self.client, self.trail, self.slots);
         self.block.metadata(label, view)
     }
 }

@@ -14,6 +14,7 @@
 
 mod lookup;
 mod spans;
+mod steps;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,7 +23,6 @@ use std::time::Instant;
 use wire::{NameBuf, Query, Question, Rcode, Reply};
 
 use crate::explain::Note;
-use crate::visit::Slots;
 use crate::{Block, Client, Messages, Outcome, Sent, Service, Slot, Step, Task, Turn, Visit};
 
 use lookup::MAX_DEPTH;
@@ -37,14 +37,15 @@ pub struct Walk {
     pub(crate) client: Client,
     pub(crate) slots: Vec<Slot>,
     pub(crate) trail: Trail,
-    direction: Direction,
-    /// Plugins before this place belong to another walk and see nothing of this one.
-    floor: usize,
 }
 
 /// The part of a walk that belongs to no plugin.
 pub(crate) struct Trail {
-    place: usize,
+    direction: Direction,
+    /// Where in the chain the walk is.
+    pub place: usize,
+    /// Plugins before this place belong to another walk and see nothing of this one.
+    floor: usize,
     /// Where the outcome came from; plugins behind it never saw the query.
     source: usize,
     pub outcome: Outcome,
@@ -53,7 +54,11 @@ pub(crate) struct Trail {
     pub undo: Vec<(usize, Question)>,
     pub asked: Option<Question>,
     pub answered_by: Option<&'static str>,
+    /// The place of the same plugin.
+    pub answered_at: Option<usize>,
     pub deadline: Option<Instant>,
+    /// When the query came, for those who measure.
+    pub began: Option<Instant>,
     /// When the clock was read last; None after a wait.
     pub time: Option<Instant>,
     pub zone: NameBuf,
@@ -103,14 +108,18 @@ impl Walk {
             client: Client::nobody(),
             slots: Vec::new(),
             trail: Trail {
+                direction: Direction::Down,
                 place: 0,
+                floor: 0,
                 source: 0,
                 outcome: Outcome::Failure,
                 error: None,
                 undo: Vec::new(),
                 asked: None,
                 answered_by: None,
+                answered_at: None,
                 deadline: None,
+                began: None,
                 time: None,
                 zone: NameBuf::root(),
                 depth: 0,
@@ -119,22 +128,22 @@ impl Walk {
                 announced: Vec::new(),
                 spans: None,
             },
-            direction: Direction::Down,
-            floor: 0,
         }
     }
 
     /// Gets ready for the next query.
     pub(crate) fn reset(&mut self, client: Client) {
         self.client = client;
-        self.floor = 0;
         let trail = &mut self.trail;
+        trail.floor = 0;
         trail.outcome = Outcome::Failure;
         trail.error = None;
         trail.undo.clear();
         trail.asked = None;
         trail.answered_by = None;
+        trail.answered_at = None;
         trail.deadline = None;
+        trail.began = None;
         trail.time = None;
         trail.depth = 0;
     }
@@ -165,206 +174,29 @@ impl Walk {
             self.slots.resize_with(block.chain().len(), Slot::default);
         }
         self.trail.place = place;
-        self.direction = Direction::Down;
+        self.trail.direction = Direction::Down;
     }
 
     /// Goes as far as possible without waiting.
     pub(crate) fn drive(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Driven {
-        if block.traced {
-            return self.drive_traced(block, service);
-        }
-        loop {
-            let stopped = match self.direction {
-                Direction::Down => self.step_down(block, service),
-                Direction::Up => self.step_up(block, service),
-            };
-            if let Some(driven) = stopped {
-                return driven;
-            }
-        }
-    }
-
-    // Always: a step is short, and there are ten of them to a query.
-    #[inline(always)]
-    fn step_down(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Option<Driven> {
-        let Some(place) = self.next_down(block) else {
-            let end = block.chain().len();
-            self.trail.place = end;
-            let last = block.chain().last().map_or("server", |plugin| plugin.name());
-            let error = format!("plugin/{last}: no next plugin found");
-            return self.took(Step::error(Rcode::SERVFAIL, error), last);
-        };
-        self.trail.place = place;
-        let plugin = &block.chain()[place];
-        let mut visit = self.visit(block, service);
-        visit.slot.words = [0; 4];
-        visit.slot.boxed = None;
-        match plugin.query(&mut visit) {
-            // Most plugins only let the query pass.
-            Step::Next => {
-                self.trail.place = place + 1;
-                None
-            }
-            step => self.took(step, plugin.name()),
-        }
-    }
-
-    /// The next plugin that looks at the query.
-    fn next_down(&self, block: &Block) -> Option<usize> {
-        let place = self.trail.place;
-        let ahead = block.wants_query.checked_shr(place as u32).unwrap_or(0);
-        (ahead != 0).then(|| place + ahead.trailing_zeros() as usize)
-    }
-
-    /// The next plugin that looks at the reply.
-    fn next_up(&self, block: &Block) -> Option<usize> {
-        let wanted = match self.trail.outcome {
-            Outcome::Records => block.wants_records,
-            Outcome::Failure => block.wants_failure,
-            Outcome::Drop => block.wants_drop,
-        };
-        let passed = wanted & up_to(self.trail.place) & !up_to(self.floor);
-        (passed != 0).then(|| 63 - passed.leading_zeros() as usize)
-    }
-
-    /// Goes on from what a plugin did with the query.
-    fn took(&mut self, step: Step, plugin: &'static str) -> Option<Driven> {
-        self.trail.source = self.trail.place;
-        match step {
-            Step::Next => {
-                self.trail.place += 1;
-                return None;
-            }
-            Step::Answer => {
-                self.trail.outcome = Outcome::Records;
-                self.trail.answered_by = Some(plugin);
-            }
-            Step::Fail { rcode, error } => {
-                self.reply.begin_error(&self.query, rcode);
-                self.trail.outcome = Outcome::Failure;
-                self.trail.error = error;
-            }
-            Step::Drop => {
-                self.trail.outcome = Outcome::Drop;
-                self.trail.answered_by = Some(plugin);
-            }
-            Step::Wait(task) => return Some(Driven::Waiting(Pending::Down(task))),
-            Step::Stream(messages) => {
-                self.trail.outcome = Outcome::Records;
-                self.trail.answered_by = Some(plugin);
-                return Some(Driven::Streaming(messages));
-            }
-        }
-        self.explain_outcome(plugin);
-        self.direction = Direction::Up;
-        None
-    }
-
-    fn explain_outcome(&mut self, plugin: &'static str) {
-        let Some(notes) = &mut self.trail.notes else { return };
-        let text = match self.trail.outcome {
-            Outcome::Records => match self.reply.records().len() {
-                1 => format!("answered {} with 1 record", self.reply.rcode),
-                count => format!("answered {} with {count} records", self.reply.rcode),
-            },
-            Outcome::Failure => match &self.trail.error {
-                Some(error) => format!("failed with {}: {error}", self.reply.rcode),
-                None => format!("failed with {}", self.reply.rcode),
-            },
-            Outcome::Drop => "dropped the query".to_owned(),
-        };
-        notes.push(Note { plugin, depth: self.trail.depth, text });
-    }
-
-    #[inline(always)]
-    fn step_up(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Option<Driven> {
-        let Some(place) = self.next_up(block) else {
-            self.restore(0);
-            return Some(Driven::Done);
-        };
-        self.restore(place);
-        self.trail.place = place;
-        match block.chain()[place].reply(&mut self.visit(block, service)) {
-            Turn::Up => None,
-            turn => self.turned(turn),
-        }
-    }
-
-    /// Goes on from what a plugin did with the reply.
-    fn turned(&mut self, turn: Turn) -> Option<Driven> {
-        match turn {
-            Turn::Up => {}
-            Turn::Again => {
-                self.trail.error = None;
-                self.trail.answered_by = None;
-                self.trail.place += 1;
-                self.direction = Direction::Down;
-            }
-            Turn::Wait(task) => return Some(Driven::Waiting(Pending::Up(task))),
-        }
-        None
-    }
-
-    /// Puts back the questions changed by the plugins from `place` on. Owners that followed the changed
-    /// question keep the name they were found under.
-    fn restore(&mut self, place: usize) {
-        if self.trail.undo.is_empty() {
-            return;
-        }
-        self.trail.asked = None;
-        while let Some((changed_at, _)) = self.trail.undo.last() {
-            if *changed_at < place {
-                break;
-            }
-            let at_this_plugin = *changed_at == place;
-            self.reply.pin_owners(self.query.question.name());
-            if let Some((_, before)) = self.trail.undo.pop() {
-                let asked = self.query.set_question(before);
-                if at_this_plugin && self.trail.asked.is_none() {
-                    self.trail.asked = Some(asked);
-                }
-            }
-        }
+        self.visit(block, service).drive()
     }
 
     /// Takes a finished task in and drives on.
     pub(crate) fn resume(&mut self, resumed: Resumed, block: &Arc<Block>, service: &Arc<Service>) -> Driven {
         self.trail.time = None;
-        let stopped = match resumed {
-            Resumed::Down(then) => {
-                let step = then(&mut self.visit(block, service));
-                let plugin = block.chain()[self.trail.place].name();
-                self.took(step, plugin)
-            }
-            Resumed::Up(then) => {
-                let turn = then(&mut self.visit(block, service));
-                self.turned(turn)
-            }
-            Resumed::TimedOut(Direction::Down) => {
-                let error = "the query took longer than it may";
-                let plugin = block.chain()[self.trail.place].name();
-                self.took(Step::error(Rcode::SERVFAIL, error), plugin)
-            }
-            Resumed::TimedOut(Direction::Up) => None,
-        };
-        stopped.unwrap_or_else(|| self.drive(block, service))
+        self.visit(block, service).resume(resumed)
     }
 
     fn visit<'a>(&'a mut self, block: &'a Arc<Block>, service: &'a Arc<Service>) -> Visit<'a> {
-        let place = self.trail.place;
-        let (before, rest) = self.slots.split_at_mut(place);
-        let (slot, after) =
-            rest.split_first_mut().expect("a slot for every plugin, made on entering the block");
         Visit {
             query: &mut self.query,
             reply: &mut self.reply,
             client: &self.client,
-            slot,
-            slots: Slots { before, after },
+            slots: &mut self.slots,
             trail: &mut self.trail,
             block,
             service,
-            place,
         }
     }
 
@@ -381,9 +213,9 @@ impl Walk {
             return false;
         }
         self.trail.outcome = Outcome::Records;
-        self.direction = Direction::Up;
+        self.trail.direction = Direction::Up;
         // Nobody on the way up may wait or ask again in the middle of a transfer.
-        while self.step_up(block, service).is_none() && self.direction == Direction::Up {}
+        drop(self.visit(block, service).up::<false>());
         self.trail.place = source;
         true
     }
@@ -423,7 +255,7 @@ impl Walk {
 
 /// The bits of the places before `place`.
 fn up_to(place: usize) -> u64 {
-    if place < 64 { (1 << place) - 1 } else { u64::MAX }
+    1u64.checked_shl(place as u32).unwrap_or(0).wrapping_sub(1)
 }
 
 /// The final bytes pass the plugins from the innermost outwards, as the reply did.
@@ -440,10 +272,7 @@ fn show_sent(
     while wanted != 0 {
         let place = 63 - wanted.leading_zeros() as usize;
         wanted &= !(1 << place);
-        let (before, rest) = slots.split_at_mut(place);
-        let Some((slot, after)) = rest.split_first_mut() else { continue };
-        let mut sent =
-            Sent { query, reply, client, slot, slots: Slots { before, after }, trail, block, place };
+        let mut sent = Sent { query, reply, client, slots, trail, block, place };
         block.chain()[place].sent(&mut sent, out);
     }
 }

@@ -83,8 +83,8 @@ impl Plugin for Autopath {
         // Below, the domain is spelt as the search path has it.
         let is_spelt_so = name.wire().ends_with(domain.wire());
         let respelt = if is_spelt_so { None } else { with_domain(question, at, domain) };
-        visit.slot.words[DOMAIN] = 1;
-        visit.slot.words[AT] = at as u64;
+        visit.slot().words[DOMAIN] = 1;
+        visit.slot().words[AT] = at as u64;
         visit.note(|query| {
             let name = query.question.lower();
             let domain = name.wire().get(at..).and_then(Name::from_wire).unwrap_or(name);
@@ -97,7 +97,7 @@ impl Plugin for Autopath {
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        let asked = visit.slot.words[DOMAIN] as usize;
+        let asked = visit.slot().words[DOMAIN] as usize;
         if asked == 0 {
             return Turn::Up;
         }
@@ -145,9 +145,9 @@ impl Autopath {
 
     /// Asks in the next domain; `asked` of them did not have the name.
     fn go_on(&self, visit: &mut Visit<'_>, asked: usize) -> Turn {
-        let kept = visit.slot.boxed.take().and_then(|boxed| boxed.downcast::<Search>().ok());
+        let kept = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Search>().ok());
         let Some(search) = kept.or_else(|| self.first_missed(visit)) else { return Turn::Up };
-        let at = visit.slot.words[AT] as usize;
+        let at = visit.slot().words[AT] as usize;
         let rest = search.path.iter().enumerate().skip(asked);
         // A name that becomes too long is nowhere.
         let next = rest
@@ -160,8 +160,8 @@ impl Autopath {
             return Turn::Up;
         };
         visit.note(|_| format!("not there: asks for {}", question.name()));
-        visit.slot.words[DOMAIN] = n as u64 + 1;
-        visit.slot.boxed = Some(search);
+        visit.slot().words[DOMAIN] = n as u64 + 1;
+        visit.slot().boxed = Some(search);
         visit.ask(question);
         Turn::Again
     }
@@ -176,7 +176,7 @@ impl Autopath {
             true
         });
         let at = name.offset_of(path.first()?.as_name())?;
-        if at as u64 != visit.slot.words[AT] {
+        if at as u64 != visit.slot().words[AT] {
             return None;
         }
         let mut reply = Reply::new();

@@ -37,7 +37,12 @@ impl Counters {
     }
 
     pub fn of(&self, server: &str) -> &Arc<Series> {
-        let known = self.servers.get().and_then(|all| all.iter().find(|series| series.server == server));
+        let known = match self.servers.get().map(Vec::as_slice) {
+            // Walks come from nowhere else then.
+            Some([only]) => Some(only),
+            Some(all) => all.iter().find(|series| series.server == server),
+            None => None,
+        };
         known.unwrap_or_else(|| self.elsewhere.get_or_init(|| Arc::new(Series::new(server, "", ""))))
     }
 }
@@ -116,6 +121,11 @@ impl Series {
 
     pub fn evictions(&self, side: Side) -> &Count {
         &self.evictions[side as usize]
+    }
+
+    /// Whether the number of entries was told once, as it is with every reply that could be kept.
+    pub fn has_entries_shown(&self) -> bool {
+        self.entries.iter().all(|level| level.made.get().is_some())
     }
 
     pub fn set_entries(&self, side: Side, entries: usize) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wire::{Class, Flags, Name, Owner, Query, Rcode, Record, Reply, Rtype, Section};
+use wire::{Class, Flags, Name, Opcode, Owner, Query, Rcode, Record, Reply, Rtype, Section};
 
 use super::options::Options;
 use crate::kind::Kind;
@@ -68,6 +68,42 @@ impl Verdict {
     pub fn is_usable_answer(&self, reply: &Reply) -> bool {
         self.kind == Kind::NoError && self.answering && !reply.flags.has(Flags::TC)
     }
+}
+
+/// Whether it is an answer of addresses, ports and names, or a denial with nothing but its SOA record, all with one time to
+/// live that lies within the limits: a [`Verdict`] would find nothing to change and no reason against keeping it.
+pub(super) fn is_usual(query: &Query, reply: &Reply, options: &Options) -> bool {
+    const PLAIN: [Rtype; 4] = [Rtype::A, Rtype::AAAA, Rtype::SRV, Rtype::PTR];
+    let [first, others @ ..] = reply.records() else { return false };
+    let answers = reply.section(Section::Answer).len();
+    let limits = match reply.rcode {
+        Rcode::NOERROR if answers > 0 => {
+            let all_plain = reply.records().iter().all(|record| PLAIN.contains(&record.rtype));
+            let answering = first.rtype == query.question.qtype
+                && first.class == query.question.qclass
+                && first.owner == Owner::Question(0);
+            if !all_plain || !answering {
+                return false;
+            }
+            &options.success
+        }
+        Rcode::NOERROR | Rcode::NXDOMAIN if answers == 0 => {
+            let soa_alone = others.is_empty() && first.rtype == Rtype::SOA;
+            if !soa_alone || reply.section(Section::Authority).is_empty() {
+                return false;
+            }
+            &options.denial
+        }
+        _ => return false,
+    };
+    others.iter().all(|record| record.ttl == first.ttl)
+        && first.ttl != 0
+        && limits.clamp(first.ttl) == first.ttl
+        && reply.opcode == Opcode::QUERY
+        && reply.opt.is_none()
+        && is_reply(reply)
+        && !reply.flags.has(Flags::TC)
+        && !matches!(query.question.qtype, Rtype::AXFR | Rtype::IXFR)
 }
 
 /// Whether a reply may take the place of a stale one (RFC 8767 §4).

@@ -11,12 +11,17 @@ use super::Inner;
 use super::coalesce::{Ending, Follower, Joined, Landed, Leader};
 use super::counters::Series;
 use super::entry::{Entry, Refresh};
+use super::judge::is_usual;
 use super::keep::hide_ad;
 
 /// In the slot: the query went down through here.
 const PASSED: u64 = 1;
 /// In the slot: the client had set AD.
 const HAD_AD: u64 = 2;
+/// In the slot: nothing about the name is ever kept.
+pub(super) const NEVER_KEPT: u64 = 4;
+
+const NOT_HERE: &str = "not kept: disabled for this zone";
 
 /// What a query that goes down has to do when it comes back.
 #[derive(Default)]
@@ -124,28 +129,46 @@ impl Inner {
     /// Sends the query on. AD asks the source to say whether it checked the data (RFC 6840 §5.7); the cache must
     /// know it for those who want to.
     pub fn descend(&self, visit: &mut Visit<'_>, errand: Errand) -> Step {
-        let had_ad = visit.query.flags.has(Flags::AD);
-        visit.slot.words[0] = PASSED | if had_ad { HAD_AD } else { 0 };
-        visit.query.flags.set(Flags::AD, true);
+        let step = self.pass(visit, 0);
         if errand.leader.is_some() || errand.old.is_some() {
-            visit.slot.boxed = Some(Box::new(errand));
+            visit.slot().boxed = Some(Box::new(errand));
         }
+        step
+    }
+
+    /// The same without an errand; `memory` is for the way back.
+    pub fn pass(&self, visit: &mut Visit<'_>, memory: u64) -> Step {
+        let had_ad = visit.query.flags.has(Flags::AD);
+        visit.slot().words[0] = PASSED | memory | if had_ad { HAD_AD } else { 0 };
+        visit.query.flags.set(Flags::AD, true);
         Step::Next
     }
 
     /// The query is back.
     pub fn settle(&self, visit: &mut Visit<'_>) {
-        let memory = visit.slot.words[0];
+        let memory = visit.slot().words[0];
         if memory & PASSED == 0 {
             return;
         }
         visit.query.flags.set(Flags::AD, memory & HAD_AD != 0);
-        let errand = visit.slot.boxed.take().and_then(|boxed| boxed.downcast::<Errand>().ok());
+        if memory & NEVER_KEPT != 0 && visit.outcome() == Outcome::Records && self.leaves(visit) {
+            visit.note(|_| NOT_HERE.to_owned());
+            hide_ad(visit.query, visit.reply);
+            return;
+        }
+        let errand = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Errand>().ok());
         let Errand { leader, old } = errand.map_or_else(Errand::default, |errand| *errand);
         match old {
             Some(old) => self.settle_verified(visit, leader, old),
             None => self.settle_miss(visit, leader),
         }
+    }
+
+    /// Whether a reply that is not kept is one that [`Inner::keep`] would change nothing about. That of a cluster is,
+    /// and there are many of them.
+    fn leaves(&self, visit: &Visit<'_>) -> bool {
+        is_usual(visit.query, visit.reply, &self.options)
+            && self.counters.of(visit.server()).has_entries_shown()
     }
 
     fn settle_miss(&self, visit: &mut Visit<'_>, leader: Option<Leader>) {
@@ -184,7 +207,7 @@ impl Inner {
         let kept = self.keep(visit.query, visit.reply, refresh, wildcard, series);
         match (kept.verdict.refusal, &kept.entry) {
             (Some(why), _) => visit.note(|_| format!("not kept: {why}")),
-            (None, None) => visit.note(|_| "not kept: disabled for this zone".to_owned()),
+            (None, None) => visit.note(|_| NOT_HERE.to_owned()),
             (None, Some(entry)) => {
                 let ttl = entry.ttl;
                 visit.note(|_| format!("kept for {ttl} s"));

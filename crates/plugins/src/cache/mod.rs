@@ -37,7 +37,6 @@ use clock::Clock;
 use counters::{Counters, Series, Side};
 use entry::Entry;
 use memory::Memory;
-use miss::Errand;
 use options::Options;
 pub(crate) use setup::setup;
 use store::Found;
@@ -87,8 +86,8 @@ impl Cache {
     }
 
     fn is_bypassed(&self, query: &Query) -> bool {
-        let bypasses = self.bypasses.get().into_iter().flatten();
-        bypasses.filter_map(|plugin| plugin.as_cache_bypass()).any(|bypass| bypass.bypasses_cache(query))
+        let bypasses = self.bypasses.get().map_or(&[][..], Vec::as_slice);
+        bypasses.iter().filter_map(|plugin| plugin.as_cache_bypass()).any(|it| it.bypasses_cache(query))
     }
 }
 
@@ -149,7 +148,7 @@ impl Inner {
         if self.never_keeps(visit.query.question.lower()) {
             series.misses.inc();
             visit.note(|_| "miss".to_owned());
-            return self.descend(visit, Errand::default());
+            return self.pass(visit, miss::NEVER_KEPT);
         }
         let now = self.clock.at(visit.time());
         let hash = self.hash(visit.query);
@@ -233,6 +232,6 @@ impl Inner {
 
 fn remember_wildcard(visit: &mut Visit<'_>, entry: &Entry) {
     if let Some(wildcard) = &entry.wildcard {
-        visit.slot.boxed = Some(Box::new(Wildcard(wildcard.clone())));
+        visit.slot().boxed = Some(Box::new(Wildcard(wildcard.clone())));
     }
 }

@@ -53,7 +53,7 @@ impl Plugin for Dnstap {
             return Step::Next;
         }
         let now = SystemTime::now();
-        remember(visit.slot, now);
+        remember(visit.slot(), now);
         let packet = self.full.then(|| packet::of(visit.query));
         let record =
             Record { query_message: packet.as_deref(), ..about(Kind::ClientQuery, visit.client, now) };
@@ -66,7 +66,7 @@ impl Plugin for Dnstap {
         if visit.outcome() == Outcome::Records && visit.depth() == 0 {
             return Turn::Up;
         }
-        let Some(began) = remembered(visit.slot) else { return Turn::Up };
+        let Some(began) = remembered(visit.slot()) else { return Turn::Up };
         let mut packet = Vec::new();
         if self.full {
             match visit.outcome() {
@@ -74,7 +74,7 @@ impl Plugin for Dnstap {
                 _ => bare(visit, &mut packet),
             }
         }
-        visit.slot.words = [0; 4];
+        visit.slot().words = [0; 4];
         let record = Record {
             response_time: Some(SystemTime::now()),
             response_message: self.full.then_some(&packet),
@@ -86,7 +86,7 @@ impl Plugin for Dnstap {
 
     fn sent(&self, sent: &mut Sent<'_>, packet: &mut Vec<u8>) {
         // Kept for the next message of a series.
-        let Some(began) = remembered(sent.slot) else { return };
+        let Some(began) = remembered(sent.slot()) else { return };
         let record = Record {
             response_time: Some(SystemTime::now()),
             response_message: self.full.then_some(packet),

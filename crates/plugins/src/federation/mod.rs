@@ -48,7 +48,7 @@ impl Plugin for Federation {
         let Some((federated, at)) = self.find(question) else { return Step::Next };
         let Some(local) = federated.local(question.name()) else { return Step::Next };
         let asked = Question::new(local.as_name(), question.qtype, question.qclass);
-        visit.slot.words[0] = at as u64 + 1;
+        visit.slot().words[0] = at as u64 + 1;
         visit.note(|_| format!("a name of the federation {}: asks for {local} first", self.name_of(at)));
         visit.ask(asked);
         Step::Next
@@ -56,7 +56,7 @@ impl Plugin for Federation {
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
         // Nothing else of the walk tells for sure whether this plugin changed the question.
-        if visit.slot.words[0] == 0 {
+        if visit.slot().words[0] == 0 {
             return Turn::Up;
         }
         if visit.reply.rcode != Rcode::NXDOMAIN {

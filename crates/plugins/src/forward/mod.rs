@@ -145,7 +145,7 @@ impl Plugin for Forward {
         };
         Step::Wait(task(asked, move |asked, visit| {
             if let Some(last) = asked.last {
-                remember(visit.slot, last);
+                remember(visit.slot(), last);
             }
             if let Some(tapping) = tapping {
                 tapping.tell(&asked.attempts, visit);
@@ -218,7 +218,7 @@ fn finish(asked: Asked, next: &Next, visit: &mut Visit<'_>) -> Step {
             let nodata = reply.rcode == Rcode::NOERROR && reply.section(Section::Answer).is_empty();
             if next.rcodes.contains(&reply.rcode) || next.on_nodata && nodata {
                 // What the next one finds is what metadata should tell.
-                visit.slot.words = [0; 4];
+                visit.slot().words = [0; 4];
                 return Step::Next;
             }
             Step::Answer

@@ -35,7 +35,7 @@ impl Plugin for GeoIp {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let subnet = subnet(visit.query);
-        remember(visit.slot, subnet);
+        remember(visit.slot(), subnet);
         if let Some(subnet) = subnet {
             visit.note(|_| format!("the client says it is in {subnet}"));
         }

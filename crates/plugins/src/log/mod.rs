@@ -83,13 +83,13 @@ impl Plugin for Log {
         let holds = |rule: &Rule| rule.scope.as_ref().is_some_and(|scope| name.is_under(scope.as_name()));
         let rule = self.rules.iter().position(holds).map_or(0, |at| at as u64 + 1);
         if rule > 0 {
-            Memory { rule, start: self.now(), size: 0, kind: 0 }.keep(visit.slot);
+            Memory { rule, start: self.now(), size: 0, kind: 0 }.keep(visit.slot());
         }
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        let mut memory = Memory::of(visit.slot);
+        let mut memory = Memory::of(visit.slot());
         let Some(rule) = self.rule(memory) else { return Turn::Up };
         let outcome = visit.outcome();
         let kind = Kind::of(outcome, visit.query, visit.reply);
@@ -106,7 +106,7 @@ impl Plugin for Log {
         if !later {
             memory.rule = 0;
         }
-        memory.keep(visit.slot);
+        memory.keep(visit.slot());
         if !wanted {
             visit.note(|_| format!("class {} is not logged here", kind.class().text()));
         } else if !later {
@@ -129,7 +129,7 @@ impl Plugin for Log {
     }
 
     fn sent(&self, sent: &mut Sent<'_>, packet: &mut Vec<u8>) {
-        let memory = Memory::of(sent.slot);
+        let memory = Memory::of(sent.slot());
         if let Some(rule) = self.rule(memory) {
             let bits = packet.get(2..4).map_or(0, |bits| u16::from_be_bytes([bits[0], bits[1]]));
             let line = Line {
@@ -143,7 +143,7 @@ impl Plugin for Log {
             line.write(&rule.format, &|label| sent.metadata(label));
         }
         // The next query in this slot may be answered before it gets here.
-        sent.slot.words = [0; 4];
+        sent.slot().words = [0; 4];
     }
 
     fn as_metadata(&self) -> Option<&dyn Metadata> {

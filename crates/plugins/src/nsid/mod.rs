@@ -25,12 +25,13 @@ impl Plugin for Nsid {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         // Remembered, because plugins below may change the options.
-        visit.slot.words[0] = u64::from(visit.query.options().any(|o| o.code == option::NSID));
+        let wanted = visit.query.options().any(|it| it.code == option::NSID);
+        visit.slot().words[0] = u64::from(wanted);
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        if visit.slot.words[0] == 0 {
+        if visit.slot().words[0] == 0 {
             return Turn::Up;
         }
         if let Some(edns) = visit.query.edns {

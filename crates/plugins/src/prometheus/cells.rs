@@ -1,8 +1,9 @@
 //! The metrics of one server, zone and view, found once each and then kept.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
-use metrics::{Counter, Histogram};
+use metrics::{Counter, Histogram, Shard};
 use server::{Client, Transport};
 use wire::{Query, Rcode};
 
@@ -15,22 +16,27 @@ const TRANSPORTS: usize = 2;
 const ADDRESS_FAMILIES: usize = 2;
 
 /// A metric that shows up with its first use, as those of CoreDNS do.
-type Cell<M> = OnceLock<Arc<M>>;
+type Cell<M> = OnceLock<M>;
 
 pub(super) struct Cells {
     families: Arc<Families>,
     pub server: String,
     zone: String,
     view: String,
-    /// Who may answer; the first is nobody.
+    /// Who may answer; the first is nobody, the others are in the order of the chain.
     plugins: Vec<&'static str>,
-    requests: [Cell<Counter>; TRANSPORTS * ADDRESS_FAMILIES * qtype::COUNT],
-    duration: Cell<Histogram>,
-    request_size: [Cell<Histogram>; TRANSPORTS],
-    response_size: [Cell<Histogram>; TRANSPORTS],
-    do_requests: Cell<Counter>,
+    queries: [Cell<Queries>; TRANSPORTS * ADDRESS_FAMILIES * qtype::COUNT],
+    do_requests: Cell<Arc<Counter>>,
     /// By plugin, then by code.
-    responses: Vec<Cell<Counter>>,
+    responses: Vec<Cell<Arc<Counter>>>,
+}
+
+/// What every query of one type, transport and address family is counted in.
+struct Queries {
+    requests: Arc<Counter>,
+    duration: Arc<Histogram>,
+    request_size: Arc<Histogram>,
+    response_size: Arc<Histogram>,
 }
 
 /// A query and what came of it.
@@ -38,11 +44,11 @@ pub(super) struct Seen<'a> {
     pub client: &'a Client,
     pub query: &'a Query,
     pub rcode: Rcode,
-    /// Empty if the server itself answers, or nobody does.
-    pub plugin: &'static str,
+    /// The place in the chain of who answered; none if the server itself does, or nobody.
+    pub place: Option<usize>,
     pub request_size: usize,
     pub response_size: usize,
-    pub nanos: u64,
+    pub seconds: f64,
 }
 
 impl Cells {
@@ -59,10 +65,7 @@ impl Cells {
             server: server.to_owned(),
             zone: zone.to_owned(),
             view: view.to_owned(),
-            requests: [const { OnceLock::new() }; _],
-            duration: OnceLock::new(),
-            request_size: [const { OnceLock::new() }; _],
-            response_size: [const { OnceLock::new() }; _],
+            queries: [const { OnceLock::new() }; _],
             do_requests: OnceLock::new(),
             responses: (0..plugins.len() * RCODES).map(|_| OnceLock::new()).collect(),
             plugins,
@@ -70,50 +73,51 @@ impl Cells {
     }
 
     pub fn count(&self, seen: &Seen<'_>) {
-        let (server, zone, view) = (&*self.server, &*self.zone, &*self.view);
-        let proto = seen.client.transport.proto();
+        let shard = Shard::here();
         let transport = match seen.client.transport {
             Transport::Udp => 0,
             Transport::Tcp => 1,
         };
-        let (v6, family) = if seen.client.family() == 2 { (1, "2") } else { (0, "1") };
+        let v6 = usize::from(seen.client.family() == 2);
         let qtype = qtype::index(seen.query.question.qtype);
-        let families = &*self.families;
-
+        let at = (transport * ADDRESS_FAMILIES + v6) * qtype::COUNT + qtype;
+        let queries = self.queries[at].get_or_init(|| self.queries_of(seen.client, qtype));
+        queries.requests.inc_at(shard);
+        queries.duration.observe_at(shard, seen.seconds);
+        queries.response_size.observe_at(shard, seen.response_size as f64);
+        queries.request_size.observe_at(shard, seen.request_size as f64);
         if seen.query.dnssec_ok() {
-            self.do_requests.get_or_init(|| families.do_requests.with(&[server, zone, view])).inc();
+            let labels = || self.families.do_requests.with(&[&self.server, &self.zone, &self.view]);
+            self.do_requests.get_or_init(labels).inc_at(shard);
         }
-        self.requests[(transport * ADDRESS_FAMILIES + v6) * qtype::COUNT + qtype]
-            .get_or_init(|| {
-                families.requests.with(&[server, zone, view, proto, family, qtype::LABELS[qtype]])
-            })
-            .inc();
-        self.duration
-            .get_or_init(|| families.duration.with(&[server, zone, view]))
-            .observe(seen.nanos as f64 * 1e-9);
-        self.response_size[transport]
-            .get_or_init(|| families.response_size.with(&[server, zone, view, proto]))
-            .observe(seen.response_size as f64);
-        self.request_size[transport]
-            .get_or_init(|| families.request_size.with(&[server, zone, view, proto]))
-            .observe(seen.request_size as f64);
-        self.count_response(seen.rcode, seen.plugin);
+        self.response(seen.rcode, seen.place).inc_at(shard);
     }
 
-    fn count_response(&self, rcode: Rcode, plugin: &'static str) {
-        let labels = |rcode: &str| {
-            self.families.responses.with(&[&self.server, &self.zone, &self.view, rcode, plugin])
+    fn queries_of(&self, client: &Client, qtype: usize) -> Queries {
+        let (server, zone, view) = (&*self.server, &*self.zone, &*self.view);
+        let families = &*self.families;
+        let proto = client.transport.proto();
+        let family = if client.family() == 2 { "2" } else { "1" };
+        Queries {
+            requests: families.requests.with(&[server, zone, view, proto, family, qtype::LABELS[qtype]]),
+            duration: families.duration.with(&[server, zone, view]),
+            request_size: families.request_size.with(&[server, zone, view, proto]),
+            response_size: families.response_size.with(&[server, zone, view, proto]),
+        }
+    }
+
+    fn response(&self, rcode: Rcode, place: Option<usize>) -> Cow<'_, Arc<Counter>> {
+        // The first column is nobody's.
+        let column = place.map_or(0, |place| place + 1);
+        let labels = || {
+            let plugin = self.plugins.get(column).copied().unwrap_or_default();
+            let rcode = rcode.to_string();
+            self.families.responses.with(&[&self.server, &self.zone, &self.view, &rcode, plugin])
         };
-        // Names are mostly the very same text, which is quicker found than an equal one.
-        let same = |known: &&'static str| std::ptr::eq(*known, plugin);
-        let place = self.plugins.iter().position(same);
-        match place.or_else(|| self.plugins.iter().position(|known| *known == plugin)) {
-            Some(place) if usize::from(rcode.0) < RCODES => {
-                let cell = &self.responses[place * RCODES + usize::from(rcode.0)];
-                cell.get_or_init(|| labels(&rcode.to_string())).inc();
-            }
-            // A high code, or a plugin that is not of this block: rare enough for a lock.
-            _ => labels(&rcode.to_string()).inc(),
+        match self.responses.get(column * RCODES + usize::from(rcode.0)) {
+            Some(cell) if usize::from(rcode.0) < RCODES => Cow::Borrowed(cell.get_or_init(labels)),
+            // A high code is rare enough for a lock.
+            _ => Cow::Owned(labels()),
         }
     }
 }

@@ -26,7 +26,6 @@ mod tests;
 mod web;
 
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use server::http::{HttpAnswer, HttpState};
 use server::{Client, Hooks, Link, Observer, Outcome, Plugin, Step, Turn, Visit};
@@ -49,8 +48,6 @@ struct Prometheus {
     table: OnceLock<Table>,
     refused: Refused,
     enabled: Arc<Enabled>,
-    /// Start times are kept as nanoseconds from here, because slots hold plain words.
-    epoch: Instant,
 }
 
 impl Plugin for Prometheus {
@@ -66,37 +63,35 @@ impl Plugin for Prometheus {
         let cells =
             self.table.get().and_then(|table| table.find(visit.server(), visit.query.question.lower()));
         if let Some(at) = cells {
+            visit.start_clock();
             // The query's size is taken before plugins below change it.
-            let start = self.nanos(visit.time());
-            visit.slot.words = [at as u64 + 1, start, visit.query.plain_len() as u64, 0];
+            let size = visit.query.plain_len() as u64;
+            visit.slot().words = [at as u64 + 1, size, 0, 0];
         }
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        let [cells, start, request_size, _] = visit.slot.words;
         // Every message of a series comes by here; the query is counted with the first.
-        visit.slot.words = [0; 4];
+        let [cells, request_size, ..] = std::mem::take(&mut visit.slot().words);
         let at = usize::try_from(cells).ok().and_then(|number| number.checked_sub(1));
         let Some(cells) = at.and_then(|at| self.table.get()?.cells(at)) else { return Turn::Up };
-        let (rcode, plugin, response_size) = match visit.outcome() {
-            Outcome::Records => (
-                visit.reply.rcode,
-                visit.answered_by().unwrap_or_default(),
-                visit.reply.plain_len(&visit.query.question),
-            ),
+        let (rcode, place, response_size) = match visit.outcome() {
+            Outcome::Records => {
+                (visit.reply.rcode, visit.answered_at(), visit.reply.plain_len(&visit.query.question))
+            }
             // The server writes these later; here nothing was written.
-            Outcome::Failure => (visit.reply.rcode, "", 0),
-            Outcome::Drop => (Rcode::NOERROR, "", 0),
+            Outcome::Failure => (visit.reply.rcode, None, 0),
+            Outcome::Drop => (Rcode::NOERROR, None, 0),
         };
         cells.count(&Seen {
             client: visit.client,
             query: visit.query,
             rcode,
-            plugin,
+            place,
             request_size: request_size as usize,
             response_size,
-            nanos: self.nanos(Instant::now()).saturating_sub(start),
+            seconds: visit.elapsed().as_secs_f64(),
         });
         Turn::Up
     }
@@ -127,12 +122,6 @@ impl Plugin for Prometheus {
 impl Observer for Prometheus {
     fn refused(&self, server: &str, query: &Query, client: &Client, reply: &Reply) {
         self.refused.count(&self.families, server, query, client, reply);
-    }
-}
-
-impl Prometheus {
-    fn nanos(&self, time: Instant) -> u64 {
-        time.saturating_duration_since(self.epoch).as_nanos() as u64
     }
 }
 

@@ -37,10 +37,10 @@ impl Refused {
             client,
             query,
             rcode: reply.rcode,
-            plugin: "",
+            place: None,
             request_size: query.plain_len() - lost,
             response_size: reply.plain_len(&query.question) + gained,
-            nanos: 0,
+            seconds: 0.0,
         };
         if let Some(cells) = self.servers.load().iter().find(|cells| cells.server == server) {
             return cells.count(&seen);

@@ -9,7 +9,6 @@
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
 
 use corefile::{Diagnostic, Dispenser, zones_from_args_or_block};
 use server::Setup;
@@ -56,14 +55,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     enabled.legacy.fetch_or(options.legacy_forward_metrics, Ordering::AcqRel);
     s.http(Route { addr: addr.to_owned(), path: PATH, answer: Arc::new(answer) });
     let zones = zones_from_args_or_block::<&str>(&[], s.keys());
-    s.add(Prometheus {
-        families,
-        zones,
-        table: OnceLock::new(),
-        refused: Refused::default(),
-        enabled,
-        epoch: Instant::now(),
-    });
+    s.add(Prometheus { families, zones, table: OnceLock::new(), refused: Refused::default(), enabled });
     Ok(())
 }
 

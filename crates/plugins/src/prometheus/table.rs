@@ -45,6 +45,10 @@ impl Table {
 
     /// The place of the cells for a name in lower case; None if the block is not served there.
     pub fn find(&self, server: &str, name: Name<'_>) -> Option<usize> {
+        // Most blocks are served at one address, for all names; queries come from nowhere else then.
+        if self.cells.len() == 1 {
+            return Some(0);
+        }
         let server = self.servers.iter().position(|known| known == server)?;
         let zone = self.zones.iter().position(|zone| name.is_under(zone.as_name()))?;
         Some(server * self.zones.len() + zone)

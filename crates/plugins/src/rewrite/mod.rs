@@ -140,13 +140,13 @@ impl Plugin for Rewrite {
         if stopped || !reverts.is_empty() {
             let reflected = self.reflected.clone();
             let work = Work { reverts, reflected, qtype: asking.qtype, targets: Vec::new() };
-            visit.slot.boxed = Some(Box::new(work));
+            visit.slot().boxed = Some(Box::new(work));
         }
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        let work = visit.slot.boxed.take().and_then(|boxed| boxed.downcast::<Work>().ok());
+        let work = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Work>().ok());
         let Some(work) = work else {
             edns0::reflect(visit, &self.reflected);
             return Turn::Up;

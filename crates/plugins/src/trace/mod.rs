@@ -69,14 +69,14 @@ impl Plugin for Trace {
         visit.note_spans(wanted);
         if wanted {
             let memory = Memory { high: new_id(), low: new_id() };
-            memory.keep(visit.slot);
+            memory.keep(visit.slot());
             visit.note(|_| format!("traced as {}", self.id(memory)));
         }
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        if let (Some(memory), Some(spans)) = (Memory::of(visit.slot), visit.take_spans()) {
+        if let (Some(memory), Some(spans)) = (Memory::of(visit.slot()), visit.take_spans()) {
             self.exporter.push(collect(memory, &spans, visit));
         }
         Turn::Up

@@ -66,7 +66,7 @@ impl Future for Below {
 pub(crate) fn lookup(visit: &mut Visit<'_>, name: Name<'_>, qtype: Rtype) -> Lookup {
     let mut walk = inner(visit);
     if let Some(asker) = walk.trail.askers.get_mut(usize::from(visit.trail.depth)) {
-        *asker = visit.block.chain()[visit.place].name();
+        *asker = visit.block.chain()[visit.trail.place].name();
     }
     walk.trail.depth = visit.trail.depth + 1;
     let class = walk.query.question.qclass;
@@ -106,10 +106,10 @@ pub(crate) fn below(visit: &mut Visit<'_>) -> Below {
     walk.trail.zone.set(visit.trail.zone.as_name());
     let block: Arc<Block> = visit.block.clone();
     let service: Arc<Service> = visit.service.clone();
-    let place = visit.place + 1;
+    let place = visit.trail.place + 1;
     let future = Box::pin(async move {
         walk.enter_at(&block, place);
-        walk.floor = place;
+        walk.trail.floor = place;
         let driven = walk.drive(&block, &service);
         drop(finish(&mut walk, driven, &block, &service).await);
         Found { walk }

@@ -9,11 +9,9 @@
 //! Blocks without a plugin that traces are driven by another loop and know nothing of this.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use super::{Direction, Driven, Walk};
-use crate::{Block, Service};
+use crate::Visit;
 
 /// One step of a traced query.
 #[derive(Clone, Debug)]
@@ -76,37 +74,20 @@ impl Spans {
     }
 }
 
-impl Walk {
-    /// As `drive`, with notes about each step of a query that is traced.
-    pub(super) fn drive_traced(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Driven {
-        loop {
-            self.note_step(block);
-            let stopped = match self.direction {
-                Direction::Down => self.step_down(block, service),
-                Direction::Up => self.step_up(block, service),
-            };
-            if let Some(driven) = stopped {
-                return driven;
-            }
+impl Visit<'_> {
+    /// A traced query goes down to the plugins before `end`; those that do not look at it are passed all the same.
+    pub(super) fn note_down(&mut self, end: usize) {
+        let Some(spans) = &mut self.trail.spans else { return };
+        let now = spans.now();
+        for place in self.trail.place..end {
+            spans.enter(place, self.block.chain()[place].name(), now);
         }
     }
 
-    fn note_step(&mut self, block: &Block) {
-        let next = match self.direction {
-            Direction::Down => self.next_down(block),
-            Direction::Up => self.next_up(block),
-        };
+    /// Its reply has passed the plugins from `place` on.
+    pub(super) fn note_up(&mut self, place: usize) {
         let Some(spans) = &mut self.trail.spans else { return };
         let now = spans.now();
-        match self.direction {
-            // Plugins that do not look at queries are passed all the same.
-            Direction::Down => {
-                let end = next.map_or(block.chain().len(), |place| place + 1);
-                for place in self.trail.place..end {
-                    spans.enter(place, block.chain()[place].name(), now);
-                }
-            }
-            Direction::Up => spans.leave(next.map_or(0, |place| place + 1), now),
-        }
+        spans.leave(place, now);
     }
 }

@@ -200,23 +200,23 @@ impl Plugin for Autopath {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        visit.slot.words[0] =
+        visit.slot().words[0] =
             u64::from(visit.query.question.lower().is_under(name("pod.example.").as_name()));
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        let tried = visit.slot.words[0] as usize;
+        let tried = visit.slot().words[0] as usize;
         if tried == 0 {
             return Turn::Up;
         }
         if tried == 1 && visit.reply.rcode == Rcode::NXDOMAIN {
             // The first reply is what the client gets if nothing is found.
-            visit.slot.boxed = Some(Box::new(visit.reply.clone()));
+            visit.slot().boxed = Some(Box::new(visit.reply.clone()));
         }
         if visit.reply.rcode == Rcode::NXDOMAIN {
             if let Some(search) = SEARCH.get(tried - 1) {
-                visit.slot.words[0] += 1;
+                visit.slot().words[0] += 1;
                 let mut next = name(search);
                 let host = visit.query.question.name().labels().next().unwrap_or_default().to_vec();
                 next.prepend(&host);
@@ -224,7 +224,7 @@ impl Plugin for Autopath {
                 visit.ask(question);
                 return Turn::Again;
             }
-            if let Some(first) = visit.slot.boxed.take().and_then(|boxed| boxed.downcast::<Reply>().ok()) {
+            if let Some(first) = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Reply>().ok()) {
                 visit.reply.copy_from(&first);
             }
             return Turn::Up;
@@ -411,12 +411,12 @@ impl Plugin for Tsig {
         if is(visit.query, "unsigned.example.") {
             return Step::fail(Rcode::REFUSED);
         }
-        visit.slot.words[0] = visit.query.packet().len() as u64;
+        visit.slot().words[0] = visit.query.packet().len() as u64;
         Step::Next
     }
 
     fn sent(&self, sent: &mut Sent<'_>, packet: &mut Vec<u8>) {
-        let text = format!("{} {}", packet.len(), sent.slot.words[0]);
+        let text = format!("{} {}", packet.len(), sent.slot().words[0]);
         packet.extend_from_slice(&[0, 0, 16, 0, 255, 0, 0, 0, 0]);
         packet.extend_from_slice(&(text.len() as u16 + 1).to_be_bytes());
         packet.push(text.len() as u8);
@@ -447,7 +447,7 @@ impl Cache {
         }
         let (leader, follower) = watch::channel(None);
         leaders.insert(key, follower);
-        visit.slot.boxed = Some(Box::new(leader));
+        visit.slot().boxed = Some(Box::new(leader));
         None
     }
 }
@@ -502,8 +502,11 @@ impl Plugin for Cache {
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        let Some(leader) =
-            visit.slot.boxed.take().and_then(|boxed| boxed.downcast::<watch::Sender<Option<[u8; 4]>>>().ok())
+        let Some(leader) = visit
+            .slot()
+            .boxed
+            .take()
+            .and_then(|boxed| boxed.downcast::<watch::Sender<Option<[u8; 4]>>>().ok())
         else {
             return Turn::Up;
         };

@@ -1,8 +1,8 @@
 //! Which replies answer their question.
 
-use wire::{Class, Flags, NameBuf, Opt, Owner, Query, Rcode, Reply, Rtype, Section};
+use wire::{Class, Flags, NameBuf, Opcode, Opt, Owner, Query, Rcode, Reply, Rtype, Section};
 
-use super::super::judge::Verdict;
+use super::super::judge::{Verdict, is_reply, is_usual};
 use super::super::options::Options;
 use crate::kind::Kind;
 
@@ -97,4 +97,68 @@ fn kinds() {
     assert_eq!(of(&cut), (Kind::NoError, 30, false));
     let transfer = Query::ask(name("a.").as_name(), Rtype::AXFR);
     assert!(Verdict::of(&transfer, &reply(&transfer, "a.=A"), &Options::default()).refusal.is_some());
+}
+
+/// The short way may only say of a reply what the long way would find out: all small replies are tried.
+#[test]
+fn what_is_usual_needs_no_change() {
+    let options = Options::default();
+    let types = [Rtype::A, Rtype::SRV, Rtype::SOA, Rtype::NS, Rtype::CNAME, Rtype::RRSIG, Rtype::TXT];
+    let sections = [Section::Answer, Section::Authority, Section::Additional];
+    let records: Vec<Option<(Rtype, Section, u32)>> = types
+        .into_iter()
+        .flat_map(|rtype| sections.map(|section| (rtype, section)))
+        .flat_map(|(rtype, section)| [0, 30, 3600, 9000].map(|ttl| Some((rtype, section, ttl))))
+        .chain([None])
+        .collect();
+    let mut usual = 0;
+    for qtype in [Rtype::A, Rtype::TXT, Rtype::AXFR] {
+        let query = Query::ask(name("a.").as_name(), qtype);
+        for rcode in [Rcode::NOERROR, Rcode::NXDOMAIN, Rcode::SERVFAIL, Rcode::REFUSED] {
+            for first in &records {
+                for second in &records {
+                    for asked_owner in [true, false] {
+                        let mut reply = Reply::new();
+                        reply.begin_error(&query, rcode);
+                        for &(rtype, section, ttl) in [first, second].into_iter().flatten() {
+                            let owner = match asked_owner {
+                                true => Owner::Question(0),
+                                false => reply.store(name("b.").as_name()),
+                            };
+                            reply.push(section, owner, rtype, ttl, name("c.").wire());
+                        }
+                        if is_usual(&query, &reply, &options) {
+                            usual += 1;
+                            let verdict = Verdict::of(&query, &reply, &options);
+                            let what = format!("{qtype} {rcode} {first:?} {second:?} {asked_owner}");
+                            assert_eq!(verdict.refusal, None, "{what}");
+                            assert!(is_reply(&reply), "{what}");
+                            assert!(reply.records().iter().all(|it| it.ttl == verdict.ttl()), "{what}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(usual > 10, "{usual}");
+}
+
+#[test]
+fn what_is_not_usual() {
+    let options = Options::default();
+    let query = Query::ask(name("a.").as_name(), Rtype::A);
+    type Change = fn(&mut Query, &mut Reply);
+    let changes: [(&str, Change, bool); 6] = [
+        ("nothing", |_, _| {}, true),
+        ("cut", |_, reply| reply.flags.set(Flags::TC, true), false),
+        ("no reply", |_, reply| reply.flags.set(Flags::QR, false), false),
+        ("with an OPT of its own", |_, reply| reply.opt = Some(Opt::new(512, false)), false),
+        ("of another class", |query, _| query.question.qclass = Class::CH, false),
+        ("of another opcode", |_, reply| reply.opcode = Opcode::NOTIFY, false),
+    ];
+    for (what, change, expected) in changes {
+        let (mut query, mut reply) = (query.clone(), reply(&query, "a.=A"));
+        change(&mut query, &mut reply);
+        assert_eq!(is_usual(&query, &reply, &options), expected, "{what}");
+    }
 }

@@ -174,7 +174,7 @@ impl Metadata for Source {
 
 /// `a TTL ADDRESS`, `nxdomain TTL`, `chain TTL` and so on.
 fn say(what: &str, visit: &mut Visit<'_>) -> Step {
-    visit.slot.words[3] = 1;
+    visit.slot().words[3] = 1;
     let words: Vec<&str> = what.split(' ').collect();
     let ttl = words.get(1).map_or(0, |ttl| ttl.parse().expect("a TTL"));
     let qtype = visit.query.question.qtype;
