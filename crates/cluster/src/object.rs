@@ -12,7 +12,7 @@ pub use endpoints::{Details, Endpoint, Endpoints};
 pub use namespace::Namespace;
 pub use pod::Pod;
 pub use port::{Port, Ports};
-pub use service::{External, Service, ServiceType};
+pub use service::{ClusterIps, External, Service, ServiceType};
 pub use service_import::ServiceImport;
 pub use slice::{EndpointSlice, Imported};
 

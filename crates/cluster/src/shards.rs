@@ -5,10 +5,15 @@
 //! root ─64→ inner nodes ─64→ leaves: the hashes, ascending, and beside them the rows
 //! ```
 //!
+//! The nodes are few and stay in the processor's cache; everything behind them is waited for. So the few rows of a usual
+//! leaf stand in the leaf itself.
+//!
 //! A copy is made only of what another table still shares, so many changes in a row copy each part once at most.
 //! Rows may have equal keys; they stand next to each other then.
 
 use std::sync::Arc;
+
+use smallvec::SmallVec;
 
 const FAN: usize = 64;
 
@@ -20,11 +25,13 @@ pub(crate) struct Shards<T> {
     root: Arc<Node<Node<Leaf<T>>>>,
 }
 
-/// Boxes, not vectors: leaves are small and many, and seldom written.
+/// Rows that a leaf has room for; more are elsewhere, in as much memory as they need.
+const FEW: usize = 4;
+
 #[derive(Clone)]
 struct Leaf<T> {
-    hashes: Box<[u32]>,
-    rows: Box<[T]>,
+    hashes: SmallVec<[u32; FEW]>,
+    rows: SmallVec<[T; FEW]>,
 }
 
 impl<T> Shards<T> {
@@ -100,7 +107,7 @@ impl<T: Clone> Shards<T> {
 
 impl<T> Leaf<T> {
     fn new() -> Self {
-        Self { hashes: Box::default(), rows: Box::default() }
+        Self { hashes: SmallVec::new(), rows: SmallVec::new() }
     }
 
     fn start(&self, hash: u32) -> usize {
@@ -125,20 +132,26 @@ impl<T> Leaf<T> {
     fn insert(&mut self, hash: u32, row: T, follows: impl Fn(&T) -> bool) {
         let range = self.range(hash);
         let at = range.start + self.rows[range].partition_point(follows);
-        edit(&mut self.hashes, |hashes| {
-            hashes.reserve_exact(1);
-            hashes.insert(at, hash);
-        });
-        edit(&mut self.rows, |rows| {
-            rows.reserve_exact(1);
-            rows.insert(at, row);
-        });
+        insert(&mut self.hashes, at, hash);
+        insert(&mut self.rows, at, row);
     }
 
     fn remove(&mut self, at: usize) -> T {
-        edit(&mut self.hashes, |hashes| hashes.remove(at));
-        edit(&mut self.rows, |rows| rows.remove(at))
+        remove(&mut self.hashes, at);
+        remove(&mut self.rows, at)
     }
+}
+
+/// Leaves are many and seldom written: none has more memory than it needs.
+fn insert<T>(all: &mut SmallVec<[T; FEW]>, at: usize, one: T) {
+    all.reserve_exact(1);
+    all.insert(at, one);
+}
+
+fn remove<T>(all: &mut SmallVec<[T; FEW]>, at: usize) -> T {
+    let removed = all.remove(at);
+    all.shrink_to_fit();
+    removed
 }
 
 /// Edits a box as the vector it can be for a moment.

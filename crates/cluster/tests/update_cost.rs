@@ -82,6 +82,7 @@ fn cost(services: u32) -> (u64, u64) {
 fn a_change_costs_the_same_in_clusters_of_all_sizes() {
     let (small, large) = (cost(1_000), cost(100_000));
     println!("allocations and bytes of a change: {small:?} with 1,000 Services, {large:?} with 100,000");
-    assert!(large.0 <= small.0 + 4, "allocations: {small:?} {large:?}");
+    // The rows of a large table's leaf are beside it.
+    assert!(large.0 <= small.0 + 10, "allocations: {small:?} {large:?}");
     assert!(large.1 <= small.1 + MOST_BYTES_MORE, "bytes: {small:?} {large:?}");
 }

@@ -1,5 +1,7 @@
 use std::net::IpAddr;
 
+use smallvec::SmallVec;
+
 use super::Ports;
 use crate::key::Key;
 use crate::want::Selected;
@@ -16,11 +18,14 @@ pub struct Service {
     pub selected: Selected,
 }
 
+/// One, which stands in the Service itself, or one per family.
+pub type ClusterIps = SmallVec<[IpAddr; 1]>;
+
 /// How a Service is reached from inside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServiceType {
     /// At its own addresses, one per family. NodePort and LoadBalancer Services are reached so too.
-    ClusterIp(Box<[IpAddr]>),
+    ClusterIp(ClusterIps),
     /// At its endpoints.
     Headless,
     /// Under another name; as written in the Service.

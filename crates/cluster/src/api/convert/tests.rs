@@ -57,7 +57,7 @@ fn service_types() {
         let Object::Service(service) = convert(Kind::Service, &json, &all()) else { panic!("{json}") };
         assert_eq!((service.key, service.kind), (key("shop/web"), kind), "{json}");
     };
-    let at = |texts: &[&str]| ServiceType::ClusterIp(addresses(texts));
+    let at = |texts: &[&str]| ServiceType::ClusterIp(addresses(texts).into_vec().into());
     check(
         json!({"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1", "fd00::1"]}),
         at(&["10.0.0.1", "fd00::1"]),

@@ -48,7 +48,7 @@ pub fn service(name: &str, ips: &[u8]) -> Object {
 pub fn external(name: &str, ips: &[u8], external: &[u8]) -> Object {
     Object::Service(Service {
         key: key(name),
-        kind: ServiceType::ClusterIp(addresses(ips)),
+        kind: ServiceType::ClusterIp(addresses(ips).into_vec().into()),
         ports: Ports::default(),
         external: external.iter().map(|n| External::Address(address(*n))).collect(),
         selected: Selected::default(),
