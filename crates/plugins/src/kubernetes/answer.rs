@@ -32,21 +32,20 @@ pub(super) fn found(
     let ttl = ask.plugin.options.ttl;
     match found {
         _ if ask.is_name_server() => addresses(reply, owner, qtype, ttl, apex::addresses(ask).into_iter()),
-        Found::Services(services) => match services.own_addresses() {
-            Some(own) => own_addresses(reply, owner, qtype, ttl, own),
-            None => addresses(reply, owner, qtype, ttl, services.hits().map(|hit| hit.address)),
-        },
+        Found::Services(services) => {
+            addresses(reply, owner, qtype, ttl, services.hits().map(|hit| hit.address))
+        }
         Found::Pod { address, .. } => addresses(reply, owner, qtype, ttl, std::iter::once(*address)),
         Found::Nothing | Found::Empty => 0,
     }
 }
 
-/// The same as [`addresses`] for the one or two of a Service, of which there are the most.
-fn own_addresses(reply: &mut Reply, owner: Owner, qtype: Rtype, ttl: u32, own: &[IpAddr]) -> usize {
+/// The same for the one or two addresses of a Service.
+pub(super) fn own_addresses(reply: &mut Reply, qtype: Rtype, ttl: u32, own: &[IpAddr]) -> usize {
     let mut count = 0;
     for (at, address) in own.iter().enumerate() {
         if rtype(*address) == qtype && !own[..at].contains(address) {
-            push_address(reply, Section::Answer, owner, ttl, *address);
+            push_address(reply, Section::Answer, Owner::Question(0), ttl, *address);
             count += 1;
         }
     }

@@ -114,11 +114,6 @@ impl<'s> Behind<'s> {
         !slices.iter().any(|slice| slice.selected.by(self.selector) && !slice.endpoints.is_empty())
     }
 
-    /// The addresses, if there are no endpoints beside them.
-    pub fn own_addresses(&self) -> Option<&'s [IpAddr]> {
-        self.slices.is_empty().then_some(self.addresses)
-    }
-
     /// Every address that is asked for, with doubles if endpoints stand in several slices.
     pub fn hits<'a>(&'a self, filter: &'a Filter<'_>) -> impl Iterator<Item = Hit<'s>> + 'a {
         let key = self.key;
@@ -156,6 +151,14 @@ impl<'s> Behind<'s> {
 impl Kubernetes {
     pub(super) fn service<'s>(&self, entry: &'s Entry) -> Option<&'s Arc<Service>> {
         entry.service.as_ref().filter(|service| service.selected.by(self.joined.selector))
+    }
+
+    /// The addresses of a Service that has its own and is not to be hidden while it has no endpoints.
+    pub(super) fn own_addresses<'s>(&self, entry: &'s Entry) -> Option<&'s [IpAddr]> {
+        match &self.service(entry)?.kind {
+            ServiceType::ClusterIp(addresses) if !self.options.ignore_empty_service => Some(addresses),
+            _ => None,
+        }
     }
 
     pub(super) fn import<'s>(&self, entry: &'s Entry) -> Option<&'s Arc<cluster::object::ServiceImport>> {

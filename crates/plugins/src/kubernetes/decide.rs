@@ -70,7 +70,12 @@ fn existence(found: &Found<'_>) -> Verdict {
 }
 
 fn addresses(ask: &Ask<'_>, query: &Query, reply: &mut Reply) -> Verdict {
-    let found = ask.find();
+    let located = ask.locate();
+    if let Some(own) = located.own_addresses(ask) {
+        let count = answer::own_addresses(reply, query.question.qtype, ask.plugin.options.ttl, own);
+        return if count > 0 { Verdict::Answered } else { Verdict::NoData };
+    }
+    let found = located.found(ask);
     if let Some(alias) = found.alias() {
         return follow(ask, query, reply, alias);
     }

@@ -2,12 +2,12 @@
 
 use std::net::IpAddr;
 
-use cluster::Snapshot;
+use cluster::{Entry, Snapshot};
 use wire::Name;
 
 use super::behind::{Behind, Hit};
 use super::filter::Filter;
-use super::request::{Asked, Grammar, Request};
+use super::request::{Asked, Grammar, Part, Request};
 use super::{Kubernetes, Zone, apex, pods, wildcards};
 
 /// A name of one of our zones, on one snapshot.
@@ -75,14 +75,6 @@ impl<'a> Services<'a> {
         }
     }
 
-    /// The addresses, if they are a Service's own.
-    pub fn own_addresses(&self) -> Option<&'a [IpAddr]> {
-        match &self.behind {
-            Behinds::One(behind) => behind.own_addresses(),
-            Behinds::Many(_) => None,
-        }
-    }
-
     pub fn hits(&self) -> impl Iterator<Item = Hit<'a>> + '_ {
         self.all().iter().flat_map(|behind| behind.hits(&self.filter))
     }
@@ -122,30 +114,55 @@ impl<'a> Ask<'a> {
     }
 
     pub fn find(&self) -> Found<'a> {
+        self.locate().found(self)
+    }
+
+    /// The entry that a name is about, or already all there is to say.
+    pub fn locate(&self) -> Located<'a> {
+        let nothing = Located::Found(Found::Nothing);
         match self.request() {
-            Request::Invalid => Found::Nothing,
-            Request::Apex => Found::Empty,
+            Request::Invalid => nothing,
+            Request::Apex => Located::Found(Found::Empty),
             // Reverse zones hold nothing but PTR records.
-            Request::Service(_) | Request::Pod(_) if self.zone.is_reverse => Found::Nothing,
-            Request::Service(asked) => self.services(&asked),
-            Request::Pod(asked) => pods::find(self, &asked),
+            Request::Service(_) | Request::Pod(_) if self.zone.is_reverse => nothing,
+            Request::Service(asked) => self.service(asked),
+            Request::Pod(asked) => Located::Found(pods::find(self, &asked)),
         }
     }
 
-    fn services(&self, asked: &Asked<'a>) -> Found<'a> {
+    fn service(&self, asked: Asked<'a>) -> Located<'a> {
         let plugin = self.plugin;
-        if plugin.options.wildcards && wildcards::is_asked(asked) {
-            return wildcards::find(self, asked);
+        if plugin.options.wildcards && wildcards::is_asked(&asked) {
+            return Located::Found(wildcards::find(self, &asked));
         }
         if !plugin.exposes(self.snapshot, asked.namespace) {
-            return Found::Nothing;
+            return Located::Found(Found::Nothing);
         }
         if asked.name.is_empty() {
-            return Found::Empty;
+            return Located::Found(Found::Empty);
         }
-        let Some(entry) = self.snapshot.entry(asked.key) else { return Found::Nothing };
-        let filter = Filter::new(asked.part, plugin.options.wildcards);
-        let behind = if self.zone.is_multicluster {
+        match self.snapshot.entry(asked.key) {
+            Some(entry) => Located::Entry(entry, asked.part),
+            None => Located::Found(Found::Nothing),
+        }
+    }
+}
+
+/// How far a name leads before its part of a Service is looked at.
+pub(super) enum Located<'a> {
+    Found(Found<'a>),
+    Entry(&'a Entry, Part<'a>),
+}
+
+impl<'a> Located<'a> {
+    pub fn found(self, ask: &Ask<'a>) -> Found<'a> {
+        let (entry, part) = match self {
+            Located::Found(found) => return found,
+            Located::Entry(entry, part) => (entry, part),
+        };
+        let plugin = ask.plugin;
+        let filter = Filter::new(part, plugin.options.wildcards);
+        let behind = if ask.zone.is_multicluster {
             Behind::import(plugin, entry, &filter)
         } else {
             Behind::service(plugin, entry, &filter)
@@ -157,6 +174,15 @@ impl<'a> Ask<'a> {
                 Found::Services(Services { behind: Behinds::One(behind), filter, exists })
             }
             None => Found::Nothing,
+        }
+    }
+
+    /// The addresses of an ordinary Service, if nothing but its name is asked for: most questions are of this kind, and
+    /// nothing has to be chosen for them.
+    pub fn own_addresses(&self, ask: &Ask<'a>) -> Option<&'a [IpAddr]> {
+        match self {
+            Located::Entry(entry, Part::All) if !ask.zone.is_multicluster => ask.plugin.own_addresses(entry),
+            _ => None,
         }
     }
 }

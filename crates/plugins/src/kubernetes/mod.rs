@@ -52,6 +52,7 @@ const LOG: Logger = log::plugin(NAME);
 
 /// One `kubernetes` line.
 pub(crate) struct Kubernetes {
+    /// The longest first, so that the first a name is in is the right one.
     zones: Vec<Zone>,
     /// The zone that PTR records point into.
     primary: usize,
@@ -89,14 +90,15 @@ impl Plugin for Kubernetes {
         };
         let snapshot = cluster.snapshot();
         let (query, reply) = (&*visit.query, &mut *visit.reply);
-        let ask = self.ask(query, &snapshot, zone, at);
-        let soa = Soa::of(&ask);
-        let verdict = decide::decide(&ask, query, reply);
+        let verdict = decide::decide(&self.ask(query, &snapshot, zone, at), query, reply);
         visit.note(|query| explain::reason(&self.ask(query, &snapshot, zone, at), query.question.qtype));
         let denial = match verdict {
             Verdict::Answered => return Step::Answer,
             Verdict::Refused => return Step::fail(Rcode::REFUSED),
-            Verdict::Elsewhere(chain) => return chain.ask(visit, self.options.ttl, soa),
+            Verdict::Elsewhere(chain) => {
+                let soa = Soa::of(&self.ask(visit.query, &snapshot, zone, at));
+                return chain.ask(visit, self.options.ttl, soa);
+            }
             Verdict::NoData => Rcode::NOERROR,
             Verdict::NoName if self.options.fallthrough.through(visit.query.question.lower()) => {
                 visit.note(|_| "falls through".to_owned());
@@ -109,7 +111,7 @@ impl Plugin for Kubernetes {
             }
             Verdict::NoName => Rcode::NXDOMAIN,
         };
-        soa.deny(visit.query, visit.reply, denial);
+        Soa::of(&self.ask(visit.query, &snapshot, zone, at)).deny(visit.query, visit.reply, denial);
         Step::Answer
     }
 
@@ -160,8 +162,7 @@ impl Ready for Kubernetes {
 impl Kubernetes {
     /// The longest of our zones the name is in, and where it begins.
     fn zone_of(&self, name: Name<'_>) -> Option<(&Zone, usize)> {
-        let zones = self.zones.iter();
-        zones.filter_map(|zone| Some((zone, name.offset_of(zone.name.as_name())?))).min_by_key(|(_, at)| *at)
+        self.zones.iter().find_map(|zone| Some((zone, name.offset_of(zone.name.as_name())?)))
     }
 
     fn ask<'a>(&'a self, query: &'a Query, snapshot: &'a Snapshot, zone: &'a Zone, at: usize) -> Ask<'a> {

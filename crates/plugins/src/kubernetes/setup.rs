@@ -1,5 +1,6 @@
 //! `kubernetes [ZONES...] { OPTIONS }`. Nothing is connected to here: a Corefile can be checked without a cluster.
 
+use std::cmp::Reverse;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -55,7 +56,10 @@ fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Option
         is_reverse: is_reverse(name.as_name()),
         name,
     };
-    let zones = zones.into_iter().map(zone).collect();
+    let primary_zone = zones[primary].clone();
+    let mut zones: Vec<Zone> = zones.into_iter().map(zone).collect();
+    zones.sort_by_key(|zone| Reverse(zone.name.as_name().len()));
+    let primary = zones.iter().position(|zone| zone.name == primary_zone).unwrap_or(0);
     // Without such a file nobody searches anywhere.
     let search = resolv_conf::search_path(Path::new(RESOLV_CONF)).unwrap_or_default();
     s.add(Kubernetes {
