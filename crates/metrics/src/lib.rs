@@ -23,6 +23,7 @@ mod protobuf;
 mod registry;
 mod shard;
 mod text;
+mod whole;
 
 pub use collect::{Collection, Rows};
 pub use counter::Counter;

@@ -111,14 +111,8 @@ impl Native {
 
     #[inline]
     pub fn observe(&self, value: f64, shard: Shard) {
-        // Not a number, and less than nothing, which only a clock that was set back makes, are no reason for more cells.
-        let place = if value > ZERO_THRESHOLD {
-            1 + (key(value).clamp(self.lowest, self.highest) - self.lowest) as usize
-        } else {
-            0
-        };
         let stripe = shard.number().min(self.own_stripes);
-        let Some(cell) = self.cells.get(stripe * self.stride + place) else { return };
+        let Some(cell) = self.cells.get(stripe * self.stride + self.place(value)) else { return };
         if stripe < self.own_stripes {
             cell.store(cell.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
         } else {
@@ -127,13 +121,28 @@ impl Native {
         }
     }
 
-    pub fn snapshot(&self) -> NativeSnapshot {
-        let sum = |place: usize| {
-            let cells = self.cells.iter().skip(place).step_by(self.stride);
-            cells.map(|cell| cell.load(Ordering::Relaxed)).sum::<u64>()
-        };
-        let buckets = (self.lowest..=self.highest).zip(1..).map(|(key, place)| (key, sum(place)));
-        NativeSnapshot { zero: sum(0), buckets: buckets.filter(|(_, count)| *count > 0).collect() }
+    /// With the counts of whole numbers that were counted elsewhere.
+    pub fn snapshot(&self, whole: &[u64]) -> NativeSnapshot {
+        let mut counts = vec![0; self.stride];
+        for (at, cell) in self.cells.iter().enumerate() {
+            counts[at % self.stride] += cell.load(Ordering::Relaxed);
+        }
+        for (number, count) in whole.iter().enumerate() {
+            counts[self.place(number as f64)] += count;
+        }
+        let keys = (self.lowest..=self.highest).zip(counts.iter().copied().skip(1));
+        NativeSnapshot { zero: counts[0], buckets: keys.filter(|(_, count)| *count > 0).collect() }
+    }
+
+    /// Of a value among the cells of a stripe.
+    #[inline]
+    fn place(&self, value: f64) -> usize {
+        // Not a number, and less than nothing, which only a clock that was set back makes, are no reason for more cells.
+        if value > ZERO_THRESHOLD {
+            1 + (key(value).clamp(self.lowest, self.highest) - self.lowest) as usize
+        } else {
+            0
+        }
     }
 }
 
@@ -205,7 +214,7 @@ mod tests {
         for value in [0.0, -1.0, f64::NAN, 1e-40, 1e-30, 1e-9, 1.0, 1e9, f64::INFINITY, f64::MAX] {
             native.observe(value, Shard::here());
         }
-        let seen = native.snapshot();
+        let seen = native.snapshot(&[]);
         assert_eq!(seen.zero, 4);
         assert_eq!(seen.buckets, [(-383, 2), (0, 1), (97, 3)]);
         assert_eq!(seen.count(), 10);

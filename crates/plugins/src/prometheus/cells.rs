@@ -84,8 +84,8 @@ impl Cells {
         let queries = self.queries[at].get_or_init(|| self.queries_of(seen.client, qtype));
         queries.requests.inc_at(shard);
         queries.duration.observe_at(shard, seen.seconds);
-        queries.response_size.observe_at(shard, seen.response_size as f64);
-        queries.request_size.observe_at(shard, seen.request_size as f64);
+        queries.response_size.observe_whole_at(shard, seen.response_size);
+        queries.request_size.observe_whole_at(shard, seen.request_size);
         if seen.query.dnssec_ok() {
             let labels = || self.families.do_requests.with(&[&self.server, &self.zone, &self.view]);
             self.do_requests.get_or_init(labels).inc_at(shard);
