@@ -173,7 +173,10 @@ impl Service {
             found = Some((lower.len() - 1, block));
         }
         let (at, block) = found.ok_or((Rcode::REFUSED, "no server block here serves this name"))?;
-        let zone = Name::from_wire(&lower.wire()[at..]).unwrap_or(Name::ROOT);
+        let zone = match at + 1 == lower.len() {
+            true => Name::ROOT,
+            false => Name::from_wire(&lower.wire()[at..]).unwrap_or(Name::ROOT),
+        };
         walk.trail.zone.set(zone);
         if let Some(notes) = &mut walk.trail.notes {
             let view = block.view_name().map(|view| format!(", view {view}")).unwrap_or_default();
@@ -191,6 +194,13 @@ impl Service {
         empty_refuses: bool,
         last: bool,
     ) -> Result<Option<&'s Arc<Block>>, (Rcode, &'static str)> {
+        // Nearly always there is one, and nobody to say no.
+        if let [block] = blocks
+            && !block.is_filtered()
+            && !block.chain().is_empty()
+        {
+            return Ok(Some(block));
+        }
         let mut found = None;
         for block in blocks {
             if block.chain().is_empty() {

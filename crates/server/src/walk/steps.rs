@@ -107,7 +107,7 @@ impl Visit<'_> {
                 self.answered(plugin);
             }
             Step::Fail { rcode, error } => {
-                self.reply.begin_error(&self.query, rcode);
+                self.reply.begin_error(self.query, rcode);
                 self.trail.outcome = Outcome::Failure;
                 self.trail.error = error;
             }
