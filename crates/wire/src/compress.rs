@@ -4,16 +4,29 @@
 //! is kept. Names compress case-sensitively against every name written before, as the server we compare
 //! with does, because that decides which records still fit.
 
-use std::collections::HashMap;
+mod names;
 
+use self::names::{FEW_PLACES, Names, PLACES, SHORT};
 use crate::record::{Piece, walk_data};
 use crate::reply::{Encoded, header, opt_head, write_fixed, write_question};
-use crate::{Edns, Flags, Name, Query, Reply, Rtype, Section};
-
-/// Pointers have 14 bits.
-const MAX_POINTER: usize = 1 << 14;
+use crate::{Edns, Flags, Query, Reply, Rtype, Section};
 
 pub(crate) fn encode(
+    reply: &Reply,
+    query: &Query,
+    opt: Option<(Edns, &[u8])>,
+    limit: usize,
+    out: &mut Vec<u8>,
+) -> Encoded {
+    // A table for the longest message takes longer to clear than a short one to write.
+    if limit <= SHORT {
+        encode_with::<FEW_PLACES>(reply, query, opt, limit, out)
+    } else {
+        encode_with::<PLACES>(reply, query, opt, limit, out)
+    }
+}
+
+fn encode_with<const N: usize>(
     reply: &Reply,
     query: &Query,
     opt: Option<(Edns, &[u8])>,
@@ -23,7 +36,7 @@ pub(crate) fn encode(
     let opt_len = opt.map_or(0, |(_, options)| 11 + options.len());
     let limit = limit.saturating_sub(opt_len);
     out.resize(12, 0);
-    let mut names = Names::default();
+    let mut names = Names::<N>::new();
     write_question(query, out);
     if query.has_question() {
         names.learn(query.question.name(), 12);
@@ -61,7 +74,7 @@ pub(crate) fn encode(
     Encoded { truncated }
 }
 
-fn write_data(rtype: Rtype, data: &[u8], names: &mut Names, out: &mut Vec<u8>) {
+fn write_data<const N: usize>(rtype: Rtype, data: &[u8], names: &mut Names<N>, out: &mut Vec<u8>) {
     let len_at = out.len();
     out.extend_from_slice(&[0, 0]);
     let compressible = matches!(
@@ -84,46 +97,4 @@ fn write_data(rtype: Rtype, data: &[u8], names: &mut Names, out: &mut Vec<u8>) {
     });
     let len = (out.len() - len_at - 2) as u16;
     out[len_at..len_at + 2].copy_from_slice(&len.to_be_bytes());
-}
-
-/// The names written so far and where.
-#[derive(Default)]
-struct Names {
-    places: HashMap<Vec<u8>, u16>,
-}
-
-impl Names {
-    /// Remembers a name already written at `at`.
-    fn learn(&mut self, name: Name<'_>, at: usize) {
-        for suffix in name.suffixes() {
-            let place = at + name.len() - suffix.len();
-            if suffix.is_root() || place >= MAX_POINTER {
-                return;
-            }
-            self.places.entry(suffix.wire().to_vec()).or_insert(place as u16);
-        }
-    }
-
-    fn write(&mut self, name: Name<'_>, compress: bool, out: &mut Vec<u8>) {
-        let start = out.len();
-        let known = name.suffixes().find_map(|suffix| {
-            self.places.get(suffix.wire()).map(|&place| (name.len() - suffix.len(), place))
-        });
-        match known {
-            Some((at, place)) if compress => {
-                out.extend_from_slice(&name.wire()[..at]);
-                out.extend_from_slice(&(0xC000 | place).to_be_bytes());
-            }
-            _ => out.extend_from_slice(name.wire()),
-        }
-        // Labels behind a known suffix are known too.
-        let fresh = known.map_or(name.len(), |(at, _)| at);
-        for suffix in name.suffixes() {
-            let offset = name.len() - suffix.len();
-            if suffix.is_root() || offset >= fresh || start + offset >= MAX_POINTER {
-                break;
-            }
-            self.places.insert(suffix.wire().to_vec(), (start + offset) as u16);
-        }
-    }
 }
