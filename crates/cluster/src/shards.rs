@@ -48,6 +48,13 @@ impl<T> Shards<T> {
         }
     }
 
+    /// Reads the leaf of a hash, for nothing but to have it read.
+    pub fn read_leaf(&self, hash: u64) -> usize {
+        let place = Place::of(hash);
+        let leaf = self.root[place.root].as_deref().and_then(|inner| inner[place.inner].as_deref());
+        leaf.map_or(0, |leaf| leaf.hashes.len() ^ leaf.rows.len())
+    }
+
     pub fn find(&self, hash: u64, is: impl Fn(&T) -> bool) -> Option<&T> {
         self.run(hash).iter().find(|row| is(row))
     }

@@ -77,6 +77,11 @@ pub trait Plugin: Send + Sync + 'static {
         None
     }
 
+    /// Fetches what answers will need before they are made.
+    fn as_foresight(&self) -> Option<&dyn Foresight> {
+        None
+    }
+
     /// Records what passes between us and other servers.
     fn as_tap(&self) -> Option<&dyn Tap> {
         None
@@ -225,6 +230,12 @@ pub trait Metadata {
 pub trait Observer {
     /// The server answered by itself: the class, the name or the packet was nobody's, or a plugin panicked.
     fn refused(&self, server: &str, query: &Query, client: &Client, reply: &Reply);
+}
+
+/// A plugin that knows by the bytes of a query what its answer needs. It is asked when several came together, so that they
+/// need not wait for the same memory one after the other. What it does not recognize costs nothing but the time saved.
+pub trait Foresight {
+    fn foresee(&self, queries: &mut dyn Iterator<Item = &[u8]>);
 }
 
 /// A plugin whose answers change from one query to the next, as those of a zone with dynamic updates do.

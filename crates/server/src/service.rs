@@ -30,6 +30,8 @@ pub struct Service {
     /// The log of a panic shows where it happened.
     pub(crate) stacktrace: bool,
     pub(crate) timeouts: Timeouts,
+    /// Who fetches ahead what answers will need.
+    foresights: Vec<Arc<dyn Plugin>>,
     /// Who counts the queries no block took; one in the whole configuration, since it counts for all.
     observer: Option<Arc<dyn Plugin>>,
 }
@@ -70,7 +72,14 @@ impl Service {
         let mut backlog = None;
         let mut proxied: Option<Proxied> = None;
         let (mut any_class, mut debug, mut stacktrace) = (false, false, false);
+        let mut foresights: Vec<Arc<dyn Plugin>> = Vec::new();
         for (zone, block) in blocks {
+            for plugin in block.chain().iter().filter(|plugin| plugin.as_foresight().is_some()) {
+                // A block may serve several zones here.
+                if !foresights.iter().any(|known| Arc::ptr_eq(known, plugin)) {
+                    foresights.push(Arc::clone(plugin));
+                }
+            }
             // Later blocks on the same address win, as they do in CoreDNS.
             let settings = &block.settings;
             timeouts.read = settings.read_timeout.unwrap_or(timeouts.read);
@@ -99,6 +108,7 @@ impl Service {
             debug,
             stacktrace,
             timeouts,
+            foresights,
             observer: None,
         }
     }
@@ -106,6 +116,13 @@ impl Service {
     pub(crate) fn observed_by(mut self, observer: Option<Arc<dyn Plugin>>) -> Service {
         self.observer = observer;
         self
+    }
+
+    /// Has what these queries need fetched.
+    pub(crate) fn foresee<'p>(&self, queries: impl Iterator<Item = &'p [u8]> + Clone) {
+        for foresight in self.foresights.iter().filter_map(|plugin| plugin.as_foresight()) {
+            foresight.foresee(&mut queries.clone());
+        }
     }
 
     /// Has an answer counted that no block made.

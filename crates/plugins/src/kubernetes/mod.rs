@@ -17,6 +17,7 @@ mod explain;
 mod external_name;
 mod filter;
 mod find;
+mod foresight;
 mod metadata;
 mod number;
 mod options;
@@ -37,7 +38,7 @@ use std::sync::{Arc, OnceLock};
 
 use cluster::{Joined, Kind, Snapshot};
 use server::log::{self, Logger};
-use server::{Link, Metadata, Outside, Plugin, Ready, SearchPath, Step, Visit};
+use server::{Foresight, Link, Metadata, Outside, Plugin, Ready, SearchPath, Step, Visit};
 use wire::{Name, NameBuf, Query, Rcode};
 
 use apex::Soa;
@@ -128,6 +129,10 @@ impl Plugin for Kubernetes {
     }
 
     fn as_outside(&self) -> Option<&dyn Outside> {
+        Some(self)
+    }
+
+    fn as_foresight(&self) -> Option<&dyn Foresight> {
         Some(self)
     }
 

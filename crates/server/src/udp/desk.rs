@@ -16,6 +16,8 @@ use crate::{Block, Client, Service, Transport, proxied};
 
 /// Packets per system call.
 const BATCH: usize = 32;
+/// Fewer packets do not wait for each other's memory long enough to look ahead.
+const SEVERAL: usize = 4;
 /// The largest query taken; larger ones are cut and fail to parse.
 const QUERY_BYTES: usize = 4096;
 /// Walks kept for queries that have to wait.
@@ -58,6 +60,9 @@ impl Desk<'_> {
             };
             // The service is held for this batch only, so that an old one goes as soon as it is replaced.
             let service = served.endpoint.service.load();
+            if count >= SEVERAL {
+                service.foresee((0..count).map(|i| self.incoming.bytes(i)));
+            }
             for i in 0..count {
                 self.answer_one(i, served, &service);
             }

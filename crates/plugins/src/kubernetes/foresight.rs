@@ -1,0 +1,74 @@
+//! Fetching ahead: queries that came together wait for memory together.
+//!
+//! The packets are looked at as they are. A question in capitals, of another zone or of another form is not recognized and
+//! is answered as it would be without this.
+
+use server::Foresight;
+use smallvec::SmallVec;
+use wire::octets;
+
+use super::Kubernetes;
+
+/// The octets of a header, behind which the question begins.
+const HEADER: usize = 12;
+
+impl Foresight for Kubernetes {
+    fn foresee(&self, queries: &mut dyn Iterator<Item = &[u8]>) {
+        let Some(cluster) = self.watched.cluster() else { return };
+        let snapshot = cluster.snapshot();
+        let zone = self.primary_zone().wire();
+        let services = queries.filter_map(|packet| service_in(packet, zone));
+        let hashes: SmallVec<[u64; 32]> = services.map(|labels| snapshot.hash(labels)).collect();
+        snapshot.fetch(&hashes);
+    }
+}
+
+/// The labels `name.namespace` of the Service that a packet asks for.
+fn service_in<'p>(packet: &'p [u8], zone: &[u8]) -> Option<&'p [u8]> {
+    let name = packet.get(HEADER..)?;
+    // Where the last three labels before the zone begin.
+    let (mut starts, mut count, mut at) = ([0; 3], 0, 0);
+    loop {
+        let len = *name.get(at)?;
+        if len == zone[0] && octets::equal(name.get(at..at + zone.len())?, zone) {
+            break;
+        }
+        if !(1..64).contains(&len) {
+            return None;
+        }
+        starts = [starts[1], starts[2], at];
+        count += 1;
+        at += usize::from(len) + 1;
+    }
+    let [service, _, kind] = starts;
+    (count >= 3 && name.get(kind..at)? == b"\x03svc").then(|| name.get(service..kind)).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::{NameBuf, Query, Rtype};
+
+    use super::*;
+
+    #[test]
+    fn services_are_recognized() {
+        let zone = NameBuf::parse("cluster.local").unwrap();
+        for (asked, expected) in [
+            ("web.shop.svc.cluster.local", Some(&b"\x03web\x04shop"[..])),
+            ("_http._tcp.web.shop.svc.cluster.local", Some(b"\x03web\x04shop")),
+            ("cluster.cluster.svc.cluster.local", Some(b"\x07cluster\x07cluster")),
+            ("shop.svc.cluster.local", None),
+            ("1-2-3-4.shop.pod.cluster.local", None),
+            ("web.shop.svc.cluster.locale", None),
+            ("WEB.shop.SVC.cluster.local", None),
+            ("www.example.org", None),
+            (".", None),
+        ] {
+            let name = NameBuf::parse(asked).unwrap();
+            let packet = Query::ask(name.as_name(), Rtype::A).to_packet();
+            assert_eq!(service_in(&packet, zone.wire()), expected, "{asked}");
+            let whole = HEADER + name.wire().len();
+            assert!((0..whole).all(|len| service_in(&packet[..len], zone.wire()).is_none()), "{asked}, cut");
+        }
+    }
+}
