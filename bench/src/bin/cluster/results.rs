@@ -79,10 +79,10 @@ impl Results {
         println!("{}", shown(&self.storm));
     }
 
-    /// Writes `cluster-DATE.json` and `.md`; a second run on one day replaces the first. Gives the Markdown's path.
+    /// Writes `large-clusters-DATE.json` and `.md`; a second run on one day replaces the first. Gives the Markdown's path.
     pub fn keep(&self, folder: &Path) -> Result<PathBuf> {
         std::fs::create_dir_all(folder).context(folder.display())?;
-        let path = folder.join(format!("cluster-{}.md", self.machine.date));
+        let path = folder.join(format!("large-clusters-{}.md", self.machine.date));
         std::fs::write(&path, report::markdown(self)).context(path.display())?;
         let json = path.with_extension("json");
         std::fs::write(&json, format!("{:#}\n", json::value(self))).context(json.display())?;
