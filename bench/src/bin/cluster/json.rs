@@ -50,7 +50,7 @@ fn row(row: &Row) -> Value {
         "after_relist_octets": row.relist_after.value(),
         "relist_growth": row.relist_growth.value(),
         "write_to_answer_ms": times(&row.from_write),
-        "api_answer_to_answer_ms": times(&row.from_answer),
+        "watch_to_answer_ms": times(&row.from_event),
     })
 }
 

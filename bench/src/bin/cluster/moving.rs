@@ -43,6 +43,13 @@ fn address(n: u16) -> Ipv4Addr {
     Ipv4Addr::new(10, 255, high, low)
 }
 
+/// After how many moves the slice is where a line of a watch says.
+pub fn read(line: &str) -> Option<u16> {
+    let (_, rest) = line.split_once("\"10.255.")?;
+    let (high, low) = rest.split_once('"')?.0.split_once('.')?;
+    Some(u16::from_be_bytes([high.parse().ok()?, low.parse().ok()?]))
+}
+
 /// Asks one server where the Service is.
 pub struct Follower {
     asker: Asker,
@@ -64,4 +71,17 @@ impl Follower {
 fn moves(reply: &Message) -> Option<u16> {
     let [10, 255, high, low] = probe::address(reply.answer.first()?)?.octets() else { return None };
     Some(u16::from_be_bytes([high, low]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moves_are_read_as_they_were_written() {
+        for n in [0, 1, 255, 256, 0xABCD] {
+            assert_eq!(read(&json!({"type": "MODIFIED", "object": endpoints(n)}).to_string()), Some(n));
+        }
+        assert_eq!(read("{}"), None);
+    }
 }

@@ -18,7 +18,7 @@ const SIZE_HEAD: [&str; 10] = [
     "after relist MB",
     "write to answer p50 ms",
     "p99 ms",
-    "API's answer to answer p50, p99 ms",
+    "watch to answer p50, p99 ms",
 ];
 
 const STORM_HEAD: [&str; 9] = [
@@ -45,7 +45,7 @@ fn size_row(row: &Row) -> Vec<String> {
     let memory = [row.rss, row.start_peak, row.relist_before, row.relist_peak, row.relist_after];
     cells.extend(memory.map(megabytes));
     cells.extend([row.from_write.p50(), row.from_write.p99()].map(|ms| format!("{ms:.2}")));
-    cells.push(pair(&row.from_answer));
+    cells.push(pair(&row.from_event));
     cells
 }
 

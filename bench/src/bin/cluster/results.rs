@@ -40,7 +40,7 @@ pub struct Row {
     pub relist_growth: Spread,
     /// Of all rounds together.
     pub from_write: Times,
-    pub from_answer: Times,
+    pub from_event: Times,
 }
 
 /// One server under a thousand changes per second.
@@ -109,7 +109,7 @@ impl Row {
             relist_after: spread(|s| s.relist.after as f64),
             relist_growth: spread(|s| s.relist.peak as f64 / s.relist.before as f64),
             from_write: Times::together(samples.iter().map(|s| &s.delays.from_write)),
-            from_answer: Times::together(samples.iter().map(|s| &s.delays.from_answer)),
+            from_event: Times::together(samples.iter().map(|s| &s.delays.from_event)),
         }
     }
 }

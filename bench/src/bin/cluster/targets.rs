@@ -53,13 +53,13 @@ fn of_size(outcome: &Outcome) -> Vec<Target> {
             most: 1.3,
         },
         to("start to right answer", ours.start.median, theirs.start.median, 0.5),
-        // Not as a share: what comes before the API server's answer is below zero.
+        // Not as a share: what comes before our own watch is told is below zero.
         Target {
             of,
-            what: "API's answer to answer, p99",
+            what: "watch to answer, p99",
             unit: "ms",
-            value: ours.from_answer.p99(),
-            most: theirs.from_answer.p99(),
+            value: ours.from_event.p99(),
+            most: theirs.from_event.p99(),
         },
     ]);
     targets
@@ -98,7 +98,7 @@ mod tests {
             rss,
             start_peak: rss,
             relist: Memory { before: rss, peak, after: rss },
-            delays: Delays { from_write: Times::new(vec![delay]), from_answer: Times::new(vec![delay]) },
+            delays: Delays { from_write: Times::new(vec![delay]), from_event: Times::new(vec![delay]) },
         }
     }
 

@@ -32,21 +32,25 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// No server may take longer to show a change, or to be asked at all.
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// A watch is watched for no longer.
+const LONGEST_WATCH: Duration = Duration::from_secs(600);
+
 /// In milliseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Delays {
     /// From before the write was sent.
     pub from_write: Times,
-    /// From the API server's answer to it. A watch may be told before the writer is: then it is below zero.
-    pub from_answer: Times,
+    /// From when a watch of ours was told of it. The server's may be told a little earlier: then it is below zero.
+    pub from_event: Times,
 }
 
 /// Makes some changes for each server; gives the delays in the order of the servers.
 pub fn measure(cluster: &Cluster, servers: &[Server], changes: u32, moves: &mut u16) -> Result<Vec<Delays>> {
     let mut delays = vec![(Vec::new(), Vec::new()); servers.len()];
+    let told = Told::watch(cluster.api())?;
     for begun in (0..changes).step_by(TURN as usize) {
         let turn = TURN.min(changes - begun);
-        for (server, (from_write, from_answer)) in servers.iter().zip(&mut delays) {
+        for (server, (from_write, from_event)) in servers.iter().zip(&mut delays) {
             let others = servers.iter().filter(|other| other.kind != server.kind);
             let _still = others.map(Still::stand).collect::<Result<Vec<_>>>()?;
             // What came while it stood still itself.
@@ -55,18 +59,19 @@ pub fn measure(cluster: &Cluster, servers: &[Server], changes: u32, moves: &mut 
                 for _ in 0..turn {
                     thread::sleep(PAUSE);
                     *moves = moves.wrapping_add(1);
-                    for delay in one(cluster.api(), watchers, *moves)? {
-                        from_write.push(delay.0);
-                        from_answer.push(delay.1);
-                    }
+                    let began = Instant::now();
+                    let seen = one(cluster.api(), watchers, *moves)?;
+                    let event = told.of(*moves)?;
+                    from_write.extend(seen.iter().map(|seen| milliseconds(began, *seen)));
+                    from_event.extend(seen.iter().map(|seen| milliseconds(event, *seen)));
                 }
                 Ok(())
             })?;
         }
     }
-    let times = |(from_write, from_answer)| Delays {
+    let times = |(from_write, from_event)| Delays {
         from_write: Times::new(from_write),
-        from_answer: Times::new(from_answer),
+        from_event: Times::new(from_event),
     };
     Ok(delays.into_iter().map(times).collect())
 }
@@ -128,22 +133,46 @@ fn watched(servers: &[Server], during: impl FnOnce(&[Watcher]) -> Result<()>) ->
     during(&watchers)
 }
 
-/// Writes the `n`th move; gives both delays of each server.
-fn one(api: &Api, watchers: &[Watcher], n: u16) -> Result<Vec<(f64, f64)>> {
+/// Writes the `n`th move; gives when each server showed it.
+fn one(api: &Api, watchers: &[Watcher], n: u16) -> Result<Vec<Instant>> {
     for watcher in watchers {
         watcher.wanted.send(n).context("a thread that asks has ended")?;
     }
     let slice = moving::slice(n);
-    let began = Instant::now();
     api.patch(&Resource::EndpointSlice.path(&slice.namespace, &slice.name), &moving::endpoints(n))?;
-    let answered = Instant::now();
-    watchers
-        .iter()
-        .map(|watcher| {
-            let seen = watcher.seen.recv().context("a thread that asks has ended")??;
-            Ok((milliseconds(began, seen), milliseconds(answered, seen)))
-        })
-        .collect()
+    watchers.iter().map(|watcher| watcher.seen.recv().context("a thread that asks has ended")?).collect()
+}
+
+/// A watch of our own: when a server could have known of a move.
+struct Told(Receiver<(u16, Instant)>);
+
+impl Told {
+    fn watch(api: &Api) -> Result<Self> {
+        let path = format!("{}?watch=true", Resource::EndpointSlice.collection(moving::NAMESPACE));
+        let lines = api.lines(&path, LONGEST_WATCH)?;
+        let (tell, told) = mpsc::channel();
+        // Ends with the stream, or when nobody wants to know any more.
+        thread::spawn(move || {
+            for line in lines.map_while(std::result::Result::ok) {
+                let now = Instant::now();
+                let read = moving::read(&line);
+                if read.is_some_and(|n| tell.send((n, now)).is_err()) {
+                    return;
+                }
+            }
+        });
+        Ok(Self(told))
+    }
+
+    /// Earlier ones are passed over.
+    fn of(&self, n: u16) -> Result<Instant> {
+        loop {
+            let (read, at) = self.0.recv_timeout(LONGEST).context("our own watch is not told of a move")?;
+            if read == n {
+                return Ok(at);
+            }
+        }
+    }
 }
 
 fn wait(follower: &Follower, want: u16) -> Result<Instant> {

@@ -2,6 +2,7 @@
 //!
 //! Not the client that Rhumb itself uses, on purpose: what a test writes must not depend on what it tests.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,6 +88,25 @@ impl Api {
 
     pub fn delete(&self, path: &str) -> Result<Value> {
         self.json(Method::DELETE, path, None)
+    }
+
+    /// The lines of a stream such as a watch, as they come, for at most the given time.
+    pub fn lines(
+        &self,
+        path: &str,
+        lasts: Duration,
+    ) -> Result<impl Iterator<Item = std::io::Result<String>> + use<>> {
+        let request = ureq::http::Request::builder()
+            .uri(format!("{}{path}", self.url))
+            .header("authorization", format!("Bearer {}", self.token))
+            .body(())
+            .context(path)?;
+        let request = self.agent.configure_request(request).timeout_global(Some(lasts)).build();
+        let response = self.agent.run(request).context(path)?;
+        if !response.status().is_success() {
+            return Err(Error::new(format!("GET {path}: {}", response.status())));
+        }
+        Ok(BufReader::new(response.into_body().into_reader()).lines())
     }
 
     fn json(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<Value> {
