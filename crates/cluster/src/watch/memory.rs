@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 /// After so many changes. Each frees some hundred bytes, and giving them back takes milliseconds.
-const MANY: usize = 5000;
+const MANY: usize = 1000;
 
 static GIVE_BACK: OnceLock<fn()> = OnceLock::new();
 
