@@ -95,19 +95,16 @@ impl Target {
 
 /// A name as an owner: a reference where it ends the question's name, spelling and all.
 pub(super) fn owner(reply: &mut Reply, question: &Question, name: Name<'_>) -> Owner {
-    let asked = question.name().wire();
-    match asked.len().checked_sub(name.len()) {
-        Some(at) if asked.ends_with(name.wire()) => Owner::Question(at as u8),
-        _ => reply.store(name),
-    }
+    end_of_question(question, name.wire()).unwrap_or_else(|| reply.store(name))
 }
 
-/// An owner that stands in the reply already, or the same as a reference where it ends the question's name.
+/// The same for a name that stands in the reply already.
 pub(super) fn asked_or(reply: &Reply, question: &Question, stored: Owner) -> Owner {
+    end_of_question(question, reply.owner_octets(stored, question.name())).unwrap_or(stored)
+}
+
+fn end_of_question(question: &Question, name: &[u8]) -> Option<Owner> {
     let asked = question.name().wire();
-    let name = reply.owner_octets(stored, question.name());
-    match asked.len().checked_sub(name.len()) {
-        Some(at) if asked.ends_with(name) => Owner::Question(at as u8),
-        _ => stored,
-    }
+    let at = asked.len().checked_sub(name.len())?;
+    asked.ends_with(name).then_some(Owner::Question(at as u8))
 }
