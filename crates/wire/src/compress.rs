@@ -11,6 +11,7 @@ use crate::record::{Piece, walk_data};
 use crate::reply::{Encoded, header, opt_head, write_fixed, write_question};
 use crate::{Edns, Flags, Query, Reply, Rtype, Section};
 
+#[inline(never)]
 pub(crate) fn encode(
     reply: &Reply,
     query: &Query,
