@@ -8,6 +8,7 @@ use metrics::Counter;
 use wire::{Arrival, Query, Rcode};
 
 use crate::explain::Note;
+use crate::repeat::Repeats;
 use crate::service::{Served, reject};
 use crate::walk::{Driven, Pending, Walk, finish};
 use crate::{Block, Client, Messages, Outcome, Service, crash, log};
@@ -27,9 +28,34 @@ pub(crate) enum Handled {
     Streaming(Box<dyn Messages>, Arc<Block>),
 }
 
-/// Takes a packet as far as it goes without waiting. A panic in a plugin is a SERVFAIL.
+/// Answers a packet as one before it, or takes it as far as it goes without waiting.
 // A function of its own in every build: scripts/budgets counts what happens in here.
 #[inline(never)]
+pub(crate) fn answer(
+    service: &Arc<Service>,
+    walk: &mut Walk,
+    repeats: &mut Repeats,
+    client: Client,
+    packet: &[u8],
+    out: &mut Vec<u8>,
+) -> Handled {
+    let asked = service.repeats.then(|| repeats.asked(packet));
+    if asked.is_some_and(|asked| repeats.give(asked, service, &client, out)) {
+        // Only packets with a header are known.
+        out[..2].copy_from_slice(&packet[..2]);
+        return Handled::Reply;
+    }
+    walk.reset(client);
+    walk.set_time(repeats.clock);
+    let handled = walk_through(service, walk, packet, out);
+    repeats.clock = walk.trail.ended;
+    if let (Some(asked), Handled::Reply) = (asked, &handled) {
+        repeats.keep(asked, service, walk, out);
+    }
+    handled
+}
+
+/// Takes a packet as far as it goes without waiting.
 pub(crate) fn handle(
     service: &Arc<Service>,
     walk: &mut Walk,
@@ -38,6 +64,11 @@ pub(crate) fn handle(
     out: &mut Vec<u8>,
 ) -> Handled {
     walk.reset(client);
+    walk_through(service, walk, packet, out)
+}
+
+/// A panic in a plugin is a SERVFAIL.
+fn walk_through(service: &Arc<Service>, walk: &mut Walk, packet: &[u8], out: &mut Vec<u8>) -> Handled {
     match walk.query.parse(packet) {
         Arrival::Query => {}
         Arrival::Ignore => return Handled::Nothing,
@@ -146,9 +177,10 @@ impl<F: Future> Future for CatchUnwind<F> {
 
 /// Answers packets one after the other with the same memory and no socket, as a worker does: for benches,
 /// fuzzing and the test that nothing is allocated.
-#[derive(Default)]
 pub struct Exchange {
     walk: Walk,
+    /// None: every packet walks.
+    repeats: Option<Repeats>,
 }
 
 /// What came of a packet given to an [`Exchange`].
@@ -164,7 +196,12 @@ pub enum Replied {
 
 impl Exchange {
     pub fn new() -> Exchange {
-        Exchange::default()
+        Exchange { walk: Walk::new(), repeats: Some(Repeats::new(1)) }
+    }
+
+    /// Has every packet walk, be it known or not.
+    pub fn walking() -> Exchange {
+        Exchange { walk: Walk::new(), repeats: None }
     }
 
     pub fn answer(
@@ -174,11 +211,25 @@ impl Exchange {
         packet: &[u8],
         out: &mut Vec<u8>,
     ) -> Replied {
-        match handle(service, &mut self.walk, client, packet, out) {
+        let handled = match &mut self.repeats {
+            Some(repeats) => {
+                // Whoever uses this may have taken a pause.
+                repeats.clock = None;
+                answer(service, &mut self.walk, repeats, client, packet, out)
+            }
+            None => handle(service, &mut self.walk, client, packet, out),
+        };
+        match handled {
             Handled::Reply => Replied::Yes,
             Handled::Nothing => Replied::No,
             Handled::Waiting(..) | Handled::Streaming(..) => Replied::Later,
         }
+    }
+}
+
+impl Default for Exchange {
+    fn default() -> Exchange {
+        Exchange::new()
     }
 }
 

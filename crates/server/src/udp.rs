@@ -21,6 +21,7 @@ use net::{Epoll, Events, Reactor, UdpSocket, Waker};
 
 use crate::endpoint::Endpoint;
 use crate::proxied::sessions::Sessions;
+use crate::repeat::Repeats;
 use crate::{log, runtime};
 use desk::Desk;
 use later::Finished;
@@ -77,7 +78,7 @@ impl Workers {
                 // Plugins make their timers and tasks here, before the walk moves to tokio.
                 let _entered = runtime::handle().enter();
                 log::attach();
-                work(&theirs, &Reactor::open(epoll));
+                work(&theirs, &Reactor::open(epoll), Repeats::new(count));
             })?;
             self.workers.push(Worker { inbox, thread: Some(thread) });
         }
@@ -147,10 +148,11 @@ struct Served {
     sessions: Sessions,
 }
 
-fn work(inbox: &Inbox, reactor: &Reactor) {
+fn work(inbox: &Inbox, reactor: &Reactor, repeats: Repeats) {
     let mut sockets: Vec<Option<Served>> = Vec::new();
     let mut events = Events::with_capacity(64);
-    let mut desk = Desk::new(reactor, Parked::new(Arc::clone(&inbox.bell), Finished::await_elsewhere));
+    let parked = Parked::new(Arc::clone(&inbox.bell), Finished::await_elsewhere);
+    let mut desk = Desk::new(reactor, parked, repeats);
     let mut until: Option<Instant> = None;
     loop {
         let timeout = match until {

@@ -123,8 +123,11 @@ impl Visit<'_> {
         self.trail.began.get_or_insert(now);
     }
 
-    pub fn elapsed(&self) -> Duration {
-        self.trail.began.map_or(Duration::ZERO, |began| began.elapsed())
+    pub fn elapsed(&mut self) -> Duration {
+        let Some(began) = self.trail.began else { return Duration::ZERO };
+        let now = Instant::now();
+        self.trail.ended = Some(now);
+        now.saturating_duration_since(began)
     }
 
     pub fn deadline(&self) -> Option<Instant> {
@@ -264,6 +267,21 @@ impl Sent<'_> {
 
     pub fn outcome(&self) -> Outcome {
         self.trail.outcome
+    }
+
+    /// A complaint about the reply.
+    pub fn error(&self) -> Option<&str> {
+        self.trail.error.as_deref()
+    }
+
+    /// The place in the chain of the plugin that made the reply.
+    pub fn answered_at(&self) -> Option<usize> {
+        self.trail.answered_at
+    }
+
+    /// Whether this plugin made the reply.
+    pub fn is_mine(&self) -> bool {
+        self.trail.answered_at == Some(self.place)
     }
 
     pub fn metadata(&self, label: &str) -> Option<String> {

@@ -61,6 +61,8 @@ pub(crate) struct Trail {
     pub began: Option<Instant>,
     /// When the clock was read last; None after a wait.
     pub time: Option<Instant>,
+    /// When the query had been measured.
+    pub ended: Option<Instant>,
     pub zone: NameBuf,
     pub depth: u8,
     /// The plugins whose look-ups this walk is inside of, as many as it is deep.
@@ -121,6 +123,7 @@ impl Walk {
                 deadline: None,
                 began: None,
                 time: None,
+                ended: None,
                 zone: NameBuf::root(),
                 depth: 0,
                 askers: [""; MAX_DEPTH as usize],
@@ -145,6 +148,7 @@ impl Walk {
         trail.deadline = None;
         trail.began = None;
         trail.time = None;
+        trail.ended = None;
         trail.depth = 0;
     }
 
@@ -218,6 +222,29 @@ impl Walk {
         drop(self.visit(block, service).up::<false>());
         self.trail.place = source;
         true
+    }
+
+    /// The clock was read just now, for the query before this one.
+    pub(crate) fn set_time(&mut self, time: Option<Instant>) {
+        self.trail.time = time;
+    }
+
+    /// The bits of the places up to the plugin that ended the way down.
+    pub(crate) fn as_far_as_it_came(&self) -> u64 {
+        up_to(self.trail.source + 1)
+    }
+
+    /// What the plugin at a place sees when all is written.
+    pub(crate) fn sent<'w>(&'w mut self, block: &'w Block, place: usize) -> Sent<'w> {
+        Sent {
+            query: &self.query,
+            reply: &self.reply,
+            client: &self.client,
+            slots: &mut self.slots,
+            trail: &self.trail,
+            block,
+            place,
+        }
     }
 
     /// Writes the reply's bytes and shows them to the plugins that want the final packet. False when the

@@ -19,6 +19,7 @@ mod memory;
 mod miss;
 mod options;
 mod refresh;
+mod repeating;
 mod setup;
 mod stale;
 mod store;
@@ -29,7 +30,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use server::{Hooks, Link, Metadata, MetadataView, Plugin, Step, Turn, Visit};
+use server::{Hooks, Link, Metadata, MetadataView, Plugin, Repeating, Step, Turn, Visit};
 use wire::{Flags, Name, NameBuf, Opcode, Query};
 
 use crate::parse::is_under_any;
@@ -58,6 +59,8 @@ struct Inner {
     memory: Arc<Memory>,
     counters: Counters,
     clock: Clock,
+    /// What times are counted from.
+    began: Instant,
 }
 
 /// An entry that was found for a query, fresh or not.
@@ -81,7 +84,8 @@ impl Cache {
         };
         let mut never_kept = both(no_success, no_denial);
         never_kept.extend(both(no_denial, no_success).into_iter().filter(|zone| !no_success.contains(zone)));
-        let inner = Inner { zones, label, options, never_kept, memory, counters, clock };
+        let began = clock.now();
+        let inner = Inner { zones, label, options, never_kept, memory, counters, clock, began };
         Cache { inner: Arc::new(inner), bypasses: OnceLock::new() }
     }
 
@@ -124,6 +128,10 @@ impl Plugin for Cache {
         let chain = link.block().chain().iter();
         let bypasses = chain.filter(|plugin| plugin.as_cache_bypass().is_some()).cloned();
         let _ = self.bypasses.set(bypasses.collect());
+    }
+
+    fn as_repeating(&self) -> Option<&dyn Repeating> {
+        Some(self)
     }
 
     fn as_metadata(&self) -> Option<&dyn Metadata> {

@@ -8,6 +8,7 @@ mod namespaces;
 mod options;
 mod pods;
 mod reasons;
+mod repeats;
 mod reverse;
 mod shared;
 mod shop;
@@ -57,7 +58,7 @@ fn in_folder(corefile: &str, folder: &Path) -> String {
 }
 
 impl Served {
-    fn service(&self) -> &Arc<Service> {
+    pub(crate) fn service(&self) -> &Arc<Service> {
         self.config.services().next().unwrap().1
     }
 

@@ -5,6 +5,7 @@
 mod order;
 mod prefer;
 mod random;
+mod repeating;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,7 @@ mod weights;
 use std::sync::Arc;
 
 use corefile::reverse::Prefix;
-use server::{Hooks, Plugin, Turn, Visit, log};
+use server::{Hooks, Plugin, Repeating, Turn, Visit, log};
 use wire::{Question, Rcode, Reply, Rtype, Section};
 
 use random::Random;
@@ -56,6 +57,10 @@ impl Plugin for LoadBalance {
         self.balance(question, visit.reply, &mut Random::here());
         visit.note(|_| self.what_was_done());
         Turn::Up
+    }
+
+    fn as_repeating(&self) -> Option<&dyn Repeating> {
+        Some(self)
     }
 }
 

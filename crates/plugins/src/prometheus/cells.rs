@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use metrics::{Counter, Histogram, Shard};
 use server::{Client, Transport};
-use wire::{Query, Rcode};
+use wire::Rcode;
 
 use super::families::Families;
 use super::qtype;
@@ -42,7 +42,9 @@ struct Queries {
 /// A query and what came of it.
 pub(super) struct Seen<'a> {
     pub client: &'a Client,
-    pub query: &'a Query,
+    /// By [`qtype::index`].
+    pub qtype: usize,
+    pub dnssec_ok: bool,
     pub rcode: Rcode,
     /// The place in the chain of who answered; none if the server itself does, or nobody.
     pub place: Option<usize>,
@@ -79,14 +81,13 @@ impl Cells {
             Transport::Tcp => 1,
         };
         let v6 = usize::from(seen.client.family() == 2);
-        let qtype = qtype::index(seen.query.question.qtype);
-        let at = (transport * ADDRESS_FAMILIES + v6) * qtype::COUNT + qtype;
-        let queries = self.queries[at].get_or_init(|| self.queries_of(seen.client, qtype));
+        let at = (transport * ADDRESS_FAMILIES + v6) * qtype::COUNT + seen.qtype;
+        let queries = self.queries[at].get_or_init(|| self.queries_of(seen.client, seen.qtype));
         queries.requests.inc_at(shard);
         queries.duration.observe_at(shard, seen.seconds);
         queries.response_size.observe_whole_at(shard, seen.response_size);
         queries.request_size.observe_whole_at(shard, seen.request_size);
-        if seen.query.dnssec_ok() {
+        if seen.dnssec_ok {
             let labels = || self.families.do_requests.with(&[&self.server, &self.zone, &self.view]);
             self.do_requests.get_or_init(labels).inc_at(shard);
         }

@@ -18,6 +18,7 @@ mod negotiate;
 mod process;
 mod qtype;
 mod refused;
+mod repeating;
 mod runtime;
 mod setup;
 mod table;
@@ -28,7 +29,7 @@ mod web;
 use std::sync::{Arc, OnceLock};
 
 use server::http::{HttpAnswer, HttpState};
-use server::{Client, Hooks, Link, Observer, Outcome, Plugin, Step, Turn, Visit};
+use server::{Client, Hooks, Link, Observer, Outcome, Plugin, Repeating, Step, Turn, Visit};
 use wire::{Query, Rcode, Reply};
 
 use cells::Seen;
@@ -73,8 +74,8 @@ impl Plugin for Prometheus {
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
         // Every message of a series comes by here; the query is counted with the first.
-        let [cells, request_size, ..] = std::mem::take(&mut visit.slot().words);
-        let at = usize::try_from(cells).ok().and_then(|number| number.checked_sub(1));
+        let [number, request_size, ..] = visit.slot().words;
+        let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let Some(cells) = at.and_then(|at| self.table.get()?.cells(at)) else { return Turn::Up };
         let (rcode, place, response_size) = match visit.outcome() {
             Outcome::Records => {
@@ -84,16 +85,24 @@ impl Plugin for Prometheus {
             Outcome::Failure => (visit.reply.rcode, None, 0),
             Outcome::Drop => (Rcode::NOERROR, None, 0),
         };
+        // What is left is for counting it again.
+        visit.slot().words = [0, 0, number, request_size << 32 | response_size as u64];
+        let seconds = visit.elapsed().as_secs_f64();
         cells.count(&Seen {
             client: visit.client,
-            query: visit.query,
+            qtype: qtype::index(visit.query.question.qtype),
+            dnssec_ok: visit.query.dnssec_ok(),
             rcode,
             place,
             request_size: request_size as usize,
             response_size,
-            seconds: visit.elapsed().as_secs_f64(),
+            seconds,
         });
         Turn::Up
+    }
+
+    fn as_repeating(&self) -> Option<&dyn Repeating> {
+        Some(self)
     }
 
     fn as_observer(&self) -> Option<&dyn Observer> {

@@ -8,6 +8,7 @@ use wire::{Query, Reply};
 
 use super::cells::{Cells, Seen};
 use super::families::Families;
+use super::qtype;
 
 const ZONE: &str = "dropped";
 
@@ -35,7 +36,8 @@ impl Refused {
         let gained = if has_opt && reply.opt.is_none() { EMPTY_OPT } else { 0 };
         let seen = Seen {
             client,
-            query,
+            qtype: qtype::index(query.question.qtype),
+            dnssec_ok: query.dnssec_ok(),
             rcode: reply.rcode,
             place: None,
             request_size: query.plain_len() - lost,

@@ -11,6 +11,7 @@ use super::later::{Finished, Later};
 use super::parked::Parked;
 use crate::exchange::{self, Handled};
 use crate::permit::Permit;
+use crate::repeat::Repeats;
 use crate::walk::{Pending, Walk};
 use crate::{Block, Client, Service, Transport, proxied};
 
@@ -29,6 +30,7 @@ pub(super) struct Desk<'h> {
     incoming: RecvBatch,
     outgoing: SendBatch,
     walk: Box<Walk>,
+    repeats: Repeats,
     pub(super) parked: Parked<Finished>,
     /// Queries that waited and have ended; kept for its room.
     done: Vec<Finished>,
@@ -37,12 +39,13 @@ pub(super) struct Desk<'h> {
 }
 
 impl Desk<'_> {
-    pub(super) fn new(reactor: &Reactor, parked: Parked<Finished>) -> Desk<'_> {
+    pub(super) fn new(reactor: &Reactor, parked: Parked<Finished>, repeats: Repeats) -> Desk<'_> {
         Desk {
             reactor,
             incoming: RecvBatch::new(BATCH, QUERY_BYTES),
             outgoing: SendBatch::new(BATCH),
             walk: Box::new(Walk::new()),
+            repeats,
             parked,
             done: Vec::new(),
             spare: Vec::new(),
@@ -61,8 +64,9 @@ impl Desk<'_> {
             // The service is held for this batch only, so that an old one goes as soon as it is replaced.
             let service = served.endpoint.service.load();
             if count >= SEVERAL {
-                service.foresee((0..count).map(|i| self.incoming.bytes(i)));
+                self.foresee(count, &service);
             }
+            self.repeats.clock = None;
             for i in 0..count {
                 self.answer_one(i, served, &service);
             }
@@ -70,6 +74,17 @@ impl Desk<'_> {
             if count < BATCH {
                 return;
             }
+        }
+    }
+
+    /// Fetches what the answers of a batch need: of those that are known the replies, of the others what they are made of.
+    fn foresee(&self, count: usize, service: &Service) {
+        let packets = (0..count).map(|i| self.incoming.bytes(i));
+        let unknown = if service.repeats { self.repeats.foresee(packets.clone()) } else { u64::MAX };
+        if unknown != 0 {
+            service.foresee(
+                packets.enumerate().filter(|(i, _)| unknown >> i & 1 == 1).map(|(_, packet)| packet),
+            );
         }
     }
 
@@ -110,7 +125,7 @@ impl Desk<'_> {
         }
         let to = packet.reply_to;
         let out = self.outgoing.buffer();
-        match exchange::handle(service, &mut self.walk, client, query, out) {
+        match exchange::answer(service, &mut self.walk, &mut self.repeats, client, query, out) {
             Handled::Reply => self.outgoing.commit(&to),
             Handled::Nothing => {}
             Handled::Waiting(pending, block) => match Permit::take() {

@@ -8,6 +8,7 @@ mod kept;
 mod metrics;
 mod refreshed;
 mod reloaded;
+mod repeated;
 mod source;
 mod staled;
 mod stored;
