@@ -21,7 +21,15 @@ pub struct Spent {
 impl Spent {
     /// By the process with this id and those below it.
     pub fn by(pid: u32) -> Result<Self> {
-        family(pid)?.into_iter().try_fold(Self::default(), |sum, pid| Ok(sum.and(Self::by_one(pid)?)))
+        let all = family(pid)?.into_iter().map(Self::by_one);
+        let sum = all.reduce(|sum, one| Ok(sum?.and(one?))).transpose()?.unwrap_or_default();
+        // A child may not have run yet, but somebody has.
+        if sum.total.is_zero() {
+            return Err(Error::new(format!(
+                "/proc/{pid}/task has no schedstat: a kernel with CONFIG_SCHED_INFO is needed"
+            )));
+        }
+        Ok(sum)
     }
 
     fn by_one(pid: u32) -> Result<Self> {
@@ -35,11 +43,6 @@ impl Spent {
             let text = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
             let nanoseconds = text.split_whitespace().next().and_then(|first| first.parse().ok());
             total += Duration::from_nanos(nanoseconds.unwrap_or_default());
-        }
-        if total.is_zero() {
-            return Err(Error::new(format!(
-                "{place}/task has no schedstat: a kernel with CONFIG_SCHED_INFO is needed"
-            )));
         }
         Ok(Self { total, user_ticks, system_ticks })
     }

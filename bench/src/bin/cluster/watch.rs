@@ -19,7 +19,7 @@ use crate::percentile::Times;
 use crate::server::Server;
 
 /// Between two questions of one thread: what is measured is exact to this and one exchange.
-const PERIOD: Duration = Duration::from_micros(200);
+pub const PERIOD: Duration = Duration::from_micros(200);
 
 const ANSWER: Duration = Duration::from_secs(1);
 
