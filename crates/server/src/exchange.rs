@@ -40,7 +40,9 @@ pub(crate) fn answer(
     out: &mut Vec<u8>,
 ) -> Handled {
     let asked = service.repeats.then(|| repeats.asked(packet));
-    if asked.is_some_and(|asked| repeats.give(asked, service, &client, out)) {
+    if let Some(asked) = asked
+        && unharmed(service, || repeats.give(asked, service, &client, out))
+    {
         // Only packets with a header are known.
         out[..2].copy_from_slice(&packet[..2]);
         return Handled::Reply;
@@ -50,7 +52,10 @@ pub(crate) fn answer(
     let handled = walk_through(service, walk, packet, out);
     repeats.clock = walk.trail.ended;
     if let (Some(asked), Handled::Reply) = (asked, &handled) {
-        repeats.keep(asked, service, walk, out);
+        unharmed(service, || {
+            repeats.keep(asked, service, walk, out);
+            true
+        });
     }
     handled
 }
@@ -133,7 +138,25 @@ fn guarded(
     }
 }
 
+/// Does what may as well not be done. A panic is told, and nobody's query suffers.
+fn unharmed(service: &Service, work: impl FnOnce() -> bool) -> bool {
+    // What is half done is a reply that is written anew, or one that is not kept.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        tell(service, panic);
+        false
+    })
+}
+
 fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Box<dyn Any + Send>) -> Handled {
+    tell(service, panic);
+    walk.recover();
+    service.count_refusal(walk);
+    walk.encode(None, out);
+    Handled::Reply
+}
+
+/// Logs and counts a panic.
+fn tell(service: &Service, panic: Box<dyn Any + Send>) {
     let message = panic
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
@@ -151,10 +174,6 @@ fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Box
         std::process::abort();
     }
     PANICS.inc();
-    walk.recover();
-    service.count_refusal(walk);
-    walk.encode(None, out);
-    Handled::Reply
 }
 
 /// A future whose panics are values.

@@ -19,12 +19,14 @@ struct Counting {
     walked: AtomicU64,
     again: AtomicU64,
     kept: AtomicU64,
+    panics: AtomicBool,
 }
 
 impl Counting {
     fn new(hooks: Hooks, answers: bool, lasting: Option<Lasting>) -> Arc<Counting> {
         let [walked, again, kept] = [const { AtomicU64::new(0) }; 3];
-        Arc::new(Counting { hooks, answers, lasting, holds: AtomicBool::new(true), walked, again, kept })
+        let (holds, panics) = (AtomicBool::new(true), AtomicBool::new(false));
+        Arc::new(Counting { hooks, answers, lasting, holds, walked, again, kept, panics })
     }
 
     fn counts(&self) -> (u64, u64) {
@@ -64,11 +66,13 @@ impl Plugin for Counting {
 impl Repeating for Counting {
     fn lasting(&self, sent: &mut Sent<'_>) -> Lasting {
         assert_eq!(sent.is_mine(), self.answers);
+        assert!(!self.panics.load(Ordering::Relaxed), "told to");
         self.lasting.expect("it was asked whether it knows")
     }
 
     fn holds(&self, kept: [u64; 2], _: &mut Again<'_>) -> bool {
         self.kept.store(kept[0], Ordering::Relaxed);
+        assert!(!self.panics.load(Ordering::Relaxed), "told to");
         self.holds.load(Ordering::Relaxed)
     }
 
@@ -191,4 +195,20 @@ fn what_is_refused_is_refused_each_time() {
         }
     }
     assert_eq!(source.counts(), (0, 0));
+}
+
+/// Neither a reply that cannot be given again nor one that cannot be kept costs the query.
+#[test]
+fn a_panic_costs_nobody_an_answer() {
+    let source = Counting::new(QUERY, true, KEPT);
+    let service = serve(std::slice::from_ref(&source));
+    let mut exchange = Exchange::new();
+    let mut asked = |id| ask(&mut exchange, &service, &packet(id));
+    let before = crate::PANICS.get();
+    assert_eq!([asked(1), asked(2), asked(3)], [0, 1, 1]);
+    source.panics.store(true, Ordering::Relaxed);
+    assert_eq!([asked(4), asked(5)], [2, 3]);
+    assert_eq!(crate::PANICS.get() - before, 4);
+    source.panics.store(false, Ordering::Relaxed);
+    assert_eq!(asked(6), 1, "the one that was kept before");
 }
