@@ -6,7 +6,7 @@
 mod kubernetes;
 
 use std::fmt::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use testkit::cluster::generate::Size;
 use testkit::cluster::marks::{Mark, Shown};
 use testkit::cluster::names::{self, Zones};
 use testkit::compare::{Comparison, Report};
-use testkit::query::{Generator, Options};
+use testkit::query::{GeneratedQuery, Generator, Options};
 
 const ROUNDS: usize = 8;
 const CHANGES: usize = 40;
-/// For each pair in each round.
+/// For each pair in each round, and as many of the rounds before: what is remembered must not be what was.
 const QUERIES: usize = 300;
 
 /// How long a change may take to be seen. Far more than it takes, for machines that do other things, too.
@@ -71,18 +71,20 @@ fn a_cluster_that_changes() {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut known = world.stored.clone();
             let mut failures = String::new();
+            let mut before: [Vec<GeneratedQuery>; 4] = Default::default();
             for round in 0..ROUNDS {
                 let made: Vec<String> =
                     (0..CHANGES).map(|_| changes.step(world.cluster.api()).unwrap()).collect();
                 let mark = Mark::set(world.cluster.api(), round as u8).unwrap();
                 known = known.and(&Stored::read(world.cluster.api()).unwrap());
-                for (variant, pair, shown) in &pairs {
+                for ((variant, pair, shown), before) in pairs.iter().zip(&mut before) {
                     for server in [&pair.coredns, &pair.rhumb] {
                         mark.wait(server.addr(), *shown, SEEN)
                             .unwrap_or_else(|error| panic!("{error}\n{}", server.output()));
                     }
                     let meant = Meant::new(variant, &known);
-                    let report = compare((variant, pair), *shown, &known, meant, world.seed + round as u64);
+                    let questions = questions(variant, *shown, &known, world.seed + round as u64);
+                    let report = compare((variant, pair), &questions, before, meant);
                     if !report.differences.is_empty() {
                         let _ = writeln!(failures, "\n== {} in round {round}", variant.name);
                         let _ = writeln!(failures, "after these changes:\n{}\n", made.join("\n"));
@@ -102,23 +104,34 @@ fn a_cluster_that_changes() {
     });
 }
 
-fn compare(
-    (variant, pair): (&Variant, &Pair),
+/// What is asked in a round, and from where.
+fn questions(
+    variant: &Variant,
     shown: Shown<'_>,
     known: &Stored,
-    meant: Meant,
     seed: u64,
-) -> Report {
+) -> (Vec<GeneratedQuery>, Vec<IpAddr>) {
     let zones = Zones { cluster: &["cluster.local"], set: shown.set.as_slice() };
     let options =
         Options { near_names: 0.03, odd_names: 0.0, odd_headers: 0.0, tcp: 0.05, ..Options::default() };
     let (pools, sources) = variant.questions(known, zones, seed);
-    let generator = Generator::new(seed, pools, options);
+    (Generator::new(seed, pools, options).take(QUERIES).collect(), sources)
+}
+
+/// Compares, and leaves what to ask again in the next round.
+fn compare(
+    (variant, pair): (&Variant, &Pair),
+    (new, sources): &(Vec<GeneratedQuery>, Vec<IpAddr>),
+    before: &mut Vec<GeneratedQuery>,
+    meant: Meant,
+) -> Report {
+    let all: Vec<GeneratedQuery> = before.iter().chain(new).cloned().collect();
     let report = Comparison::new(("CoreDNS", pair.coredns.addr()), ("Rhumb", pair.rhumb.addr()))
         .timeout(Duration::from_millis(1500))
-        .sources(sources)
+        .sources(sources.clone())
+        .repeated(kubernetes::OFTEN)
         .accept(move |difference| meant.reason(difference))
-        .run(generator, QUERIES)
+        .run_queries(&all)
         .unwrap_or_else(|error| panic!("{error}"));
     println!(
         "{}: {:?}, accepted {:?}, {} differ",
@@ -127,6 +140,8 @@ fn compare(
         report.accepted,
         report.differences.len()
     );
+    before.extend_from_slice(new);
+    *before = before.iter().step_by(before.len().div_ceil(QUERIES)).cloned().collect();
     report
 }
 

@@ -41,6 +41,8 @@ pub struct Comparison {
     /// Asked from in turn; none: from wherever the system likes.
     sources: Vec<IpAddr>,
     accept: Option<Box<Accept>>,
+    /// How often some questions are asked before.
+    repeated: usize,
 }
 
 struct Server {
@@ -81,6 +83,7 @@ impl Comparison {
             timeout: Duration::from_millis(700),
             sources: Vec::new(),
             accept: None,
+            repeated: 0,
         }
     }
 
@@ -104,6 +107,12 @@ impl Comparison {
     /// The addresses of this machine to ask from, which one by the id of the question.
     pub fn sources(mut self, sources: Vec<IpAddr>) -> Self {
         self.sources = sources;
+        self
+    }
+
+    /// Asks one question in three so often before the answers that count: a server may remember what it said.
+    pub fn repeated(mut self, times: usize) -> Self {
+        self.repeated = times;
         self
     }
 
@@ -133,6 +142,9 @@ impl Comparison {
                 loop {
                     let i = next.fetch_add(1, Ordering::Relaxed);
                     let Some(query) = queries.get(i) else { return Ok(()) };
+                    if i.is_multiple_of(3) {
+                        self.repeat(query).context(&query.description)?;
+                    }
                     let mut pair = self.ask(query).context(&query.description)?;
                     if self.only_ttls_differ(&pair) && moments.fetch_add(1, Ordering::Relaxed) < allowed {
                         pair = self.ask_in_a_moment(query, pair).context(&query.description)?;
@@ -168,6 +180,16 @@ impl Comparison {
         let first = once()?;
         // One silent, the other not: a lost packet or a slow moment looks like that, and does not last.
         if first[0].reply().is_some() != first[1].reply().is_some() { once() } else { Ok(first) }
+    }
+
+    /// Asks until nobody answers: more often than that is no use.
+    fn repeat(&self, query: &GeneratedQuery) -> Result<()> {
+        for _ in 0..self.repeated {
+            if self.ask(query)?.iter().any(|outcome| outcome.reply().is_none()) {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Whether the TTLs of two caches are all that differs.
