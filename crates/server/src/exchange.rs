@@ -28,7 +28,8 @@ pub(crate) enum Handled {
     Streaming(Box<dyn Messages>, Arc<Block>),
 }
 
-/// Answers a packet as one before it, or takes it as far as it goes without waiting.
+/// Answers a packet as one before it, or takes it as far as it goes without waiting. `hash` is the packet's, if it was
+/// foreseen.
 // A function of its own in every build: scripts/budgets counts what happens in here.
 #[inline(never)]
 pub(crate) fn answer(
@@ -37,9 +38,10 @@ pub(crate) fn answer(
     repeats: &mut Repeats,
     client: Client,
     packet: &[u8],
+    hash: Option<u64>,
     out: &mut Vec<u8>,
 ) -> Handled {
-    let asked = service.repeats.then(|| repeats.asked(packet));
+    let asked = service.repeats.then(|| repeats.asked(packet, hash));
     if let Some(asked) = asked
         && unharmed(service, || repeats.give(asked, service, &client, out))
     {
@@ -234,7 +236,7 @@ impl Exchange {
             Some(repeats) => {
                 // Whoever uses this may have taken a pause.
                 repeats.clock = None;
-                answer(service, &mut self.walk, repeats, client, packet, out)
+                answer(service, &mut self.walk, repeats, client, packet, None, out)
             }
             None => handle(service, &mut self.walk, client, packet, out),
         };

@@ -65,10 +65,10 @@ impl Repeats {
         Repeats { table: Table::new(fair.min(MOST_REPLIES)), clock: None }
     }
 
-    /// How a packet is looked for.
+    /// How a packet is looked for; its hash is known if it was foreseen.
     #[inline]
-    pub fn asked<'p>(&self, packet: &'p [u8]) -> Asked<'p> {
-        self.table.asked(packet)
+    pub fn asked<'p>(&self, packet: &'p [u8], hash: Option<u64>) -> Asked<'p> {
+        self.table.asked(packet, hash)
     }
 
     /// Gives the reply to a packet again, if it is known and holds. Its id is left to be set.
@@ -128,8 +128,13 @@ impl Repeats {
         }
     }
 
-    /// Reads what [`Repeats::give`] will read for these packets. Tells which of the first 64 are not here, a bit for each.
-    pub fn foresee<'p>(&self, packets: impl Iterator<Item = &'p [u8]> + Clone) -> u64 {
-        self.table.fetch(packets)
+    /// Reads what [`Repeats::give`] will read for these packets. Leaves their hashes, and tells which of them are not here,
+    /// a bit for each.
+    pub fn foresee<'p, const N: usize>(
+        &self,
+        packets: impl Iterator<Item = &'p [u8]>,
+        hashes: &mut [u64; N],
+    ) -> u64 {
+        self.table.fetch(packets, hashes)
     }
 }

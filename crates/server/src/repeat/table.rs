@@ -93,12 +93,11 @@ impl Table {
         }
     }
 
+    /// With the hash that [`Table::fetch`] found, if it did.
     #[inline]
-    pub fn asked<'p>(&self, packet: &'p [u8]) -> Asked<'p> {
+    pub fn asked<'p>(&self, packet: &'p [u8], hash: Option<u64>) -> Asked<'p> {
         let octets = packet.get(ID..).unwrap_or_default();
-        let mut hasher = self.seed.build_hasher();
-        hasher.write(octets);
-        Asked { hash: hasher.finish(), octets }
+        Asked { hash: hash.unwrap_or_else(|| self.hash(octets)), octets }
     }
 
     #[inline]
@@ -154,15 +153,21 @@ impl Table {
     }
 
     /// Reads a little of everything that [`Table::find`] will read for these packets, each step for all of them: the
-    /// processor waits for them together. Tells which of the first 64 are not here, a bit for each.
-    pub fn fetch<'p>(&self, packets: impl Iterator<Item = &'p [u8]> + Clone) -> u64 {
-        let (mut read, mut unknown) = (0, 0);
-        let hashes = packets.take(64).map(|packet| self.asked(packet).hash);
-        for hash in hashes.clone() {
-            read ^= u64::from(self.sets[self.set(hash)][0][0]);
+    /// processor waits for them together. Leaves their hashes, and tells which of them are not here, a bit for each.
+    pub fn fetch<'p, const N: usize>(
+        &self,
+        packets: impl Iterator<Item = &'p [u8]>,
+        hashes: &mut [u64; N],
+    ) -> u64 {
+        const { assert!(N <= 64, "there are 64 bits") };
+        let (mut read, mut unknown, mut count) = (0, 0, 0);
+        for (packet, hash) in packets.zip(&mut *hashes) {
+            *hash = self.hash(packet.get(ID..).unwrap_or_default());
+            read ^= u64::from(self.sets[self.set(*hash)][0][0]);
+            count += 1;
         }
-        for (at, hash) in hashes.enumerate() {
-            match self.row(hash) {
+        for (at, hash) in hashes.iter().enumerate().take(count) {
+            match self.row(*hash) {
                 Some(row) => {
                     // The lines behind these two come by themselves.
                     read ^= row.head[0] ^ u64::from(row.octets[0] ^ row.octets[OCTETS / 2]);
@@ -180,6 +185,13 @@ impl Table {
         let [tags, rows] = &self.sets[self.set(hash)];
         let row = (rows[place_of(tags, tag(hash))?] as usize).checked_sub(1)?;
         Some(Row { head: self.heads.get(row)?, octets: self.octets.get(row)? })
+    }
+
+    #[inline]
+    fn hash(&self, octets: &[u8]) -> u64 {
+        let mut hasher = self.seed.build_hasher();
+        hasher.write(octets);
+        hasher.finish()
     }
 
     #[inline]
@@ -263,7 +275,7 @@ mod tests {
     }
 
     fn find<'t>(table: &'t Table, packet: &[u8], service: u32) -> Option<Row<'t>> {
-        table.find(table.asked(packet), service)
+        table.find(table.asked(packet, None), service)
     }
 
     fn held(count: usize) -> Vec<Held> {
@@ -272,7 +284,7 @@ mod tests {
 
     /// Keeps a packet, coming for the second time, with itself as its reply.
     fn keep(table: &mut Table, packet: &[u8], service: u32, held: &[Held]) {
-        let asked = table.asked(packet);
+        let asked = table.asked(packet, None);
         table.came(asked);
         assert!(table.came(asked) && asked.fits(packet));
         table.put(asked, Of { service, block: 9 }, held, packet);
@@ -283,7 +295,7 @@ mod tests {
         for count in 0..=MOST_HELD {
             let mut table = Table::new(64);
             let first = packet(1, "www.example.org");
-            let asked = table.asked(&first);
+            let asked = table.asked(&first, None);
             assert!(!table.came(asked) && table.came(asked));
             assert!(find(&table, &first, 7).is_none(), "it came and was not kept");
             keep(&mut table, &first, 7, &held(count));
@@ -313,7 +325,7 @@ mod tests {
             (2, 256, false),
         ] {
             let packet_octets = vec![0; packet];
-            let asked = Table::new(1).asked(&packet_octets).fits(&vec![0; reply]);
+            let asked = Table::new(1).asked(&packet_octets, None).fits(&vec![0; reply]);
             assert_eq!(asked, fits, "{packet} {reply}");
         }
     }
@@ -337,7 +349,10 @@ mod tests {
         }
         assert_eq!(found, 0, "the rows of those that came first were used for others");
         let last = packet(0, "name-399");
-        let unknown = table.fetch([&last[..], b"", &packet(0, "never")].into_iter());
+        let mut hashes = [0; 8];
+        let unknown = table.fetch([&last[..], b"", &packet(0, "never")].into_iter(), &mut hashes);
         assert_eq!(unknown, 0b110);
+        assert!(table.find(table.asked(&last, Some(hashes[0])), 1).is_some());
+        assert_eq!(hashes[3..], [0; 5]);
     }
 }

@@ -31,6 +31,8 @@ pub(super) struct Desk<'h> {
     outgoing: SendBatch,
     walk: Box<Walk>,
     repeats: Repeats,
+    /// Of the packets of a batch, as far as they were foreseen.
+    hashes: Option<[u64; BATCH]>,
     pub(super) parked: Parked<Finished>,
     /// Queries that waited and have ended; kept for its room.
     done: Vec<Finished>,
@@ -46,6 +48,7 @@ impl Desk<'_> {
             outgoing: SendBatch::new(BATCH),
             walk: Box::new(Walk::new()),
             repeats,
+            hashes: None,
             parked,
             done: Vec::new(),
             spare: Vec::new(),
@@ -63,6 +66,7 @@ impl Desk<'_> {
             };
             // The service is held for this batch only, so that an old one goes as soon as it is replaced.
             let service = served.endpoint.service.load();
+            self.hashes = None;
             if count >= SEVERAL {
                 self.foresee(count, &service);
             }
@@ -78,9 +82,12 @@ impl Desk<'_> {
     }
 
     /// Fetches what the answers of a batch need: of those that are known the replies, of the others what they are made of.
-    fn foresee(&self, count: usize, service: &Service) {
+    fn foresee(&mut self, count: usize, service: &Service) {
         let packets = (0..count).map(|i| self.incoming.bytes(i));
-        let unknown = if service.repeats { self.repeats.foresee(packets.clone()) } else { u64::MAX };
+        let unknown = match service.repeats {
+            true => self.repeats.foresee(packets.clone(), self.hashes.insert([0; BATCH])),
+            false => u64::MAX,
+        };
         if unknown != 0 {
             service.foresee(
                 packets.enumerate().filter(|(i, _)| unknown >> i & 1 == 1).map(|(_, packet)| packet),
@@ -124,8 +131,9 @@ impl Desk<'_> {
             self.walk.announce(&[]);
         }
         let to = packet.reply_to;
+        let hash = self.hashes.as_ref().and_then(|hashes| hashes.get(i).copied());
         let out = self.outgoing.buffer();
-        match exchange::answer(service, &mut self.walk, &mut self.repeats, client, query, out) {
+        match exchange::answer(service, &mut self.walk, &mut self.repeats, client, query, hash, out) {
             Handled::Reply => self.outgoing.commit(&to),
             Handled::Nothing => {}
             Handled::Waiting(pending, block) => match Permit::take() {
