@@ -13,8 +13,9 @@ impl Repeating for Prometheus {
         if cells == 0 {
             return Lasting::Always;
         }
+        let Ok(cells) = u16::try_from(cells) else { return Lasting::Never };
         let question = Asked {
-            cells: cells as u16,
+            cells,
             qtype: qtype::index(sent.query.question.qtype) as u8,
             dnssec_ok: sent.query.dnssec_ok(),
             rcode: sent.reply.rcode.0,
