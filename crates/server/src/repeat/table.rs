@@ -34,8 +34,8 @@ const HEADER: usize = 12;
 type Set = [[u32; WAYS]; 2];
 /// What a row is, and two words for each plugin.
 type Head = [u64; 2 + 2 * MOST_HELD];
-/// The packet, and the reply right behind it.
-type Octets = [u8; OCTETS];
+/// The packet, and the reply right behind it. In pieces, since a longer array is zeroed by hand and takes its memory at once.
+type Octets = [[u8; 16]; OCTETS / 16];
 
 /// A packet, as it is looked for.
 #[derive(Clone, Copy)]
@@ -75,7 +75,7 @@ pub(super) struct Table {
 /// A reply that is known.
 pub(super) struct Row<'t> {
     head: &'t Head,
-    octets: &'t Octets,
+    octets: &'t [u8],
 }
 
 impl Table {
@@ -87,7 +87,7 @@ impl Table {
             seed: RandomState::default(),
             sets: vec![[[0; WAYS]; 2]; sets],
             heads: vec![[0; _]; rows],
-            octets: vec![[0; _]; rows],
+            octets: vec![[[0; _]; _]; rows],
             next: 0,
             turn: 0,
         }
@@ -147,7 +147,7 @@ impl Table {
             head[0] |= (*place as u64 & 0xFF) << (8 * (at + 1));
             head[2 + 2 * at..][..2].copy_from_slice(kept);
         }
-        let (packet, rest) = self.octets[row].split_at_mut(asked.octets.len());
+        let (packet, rest) = self.octets[row].as_flattened_mut().split_at_mut(asked.octets.len());
         packet.copy_from_slice(asked.octets);
         rest[..reply.len()].copy_from_slice(reply);
     }
@@ -184,7 +184,7 @@ impl Table {
     fn row(&self, hash: u64) -> Option<Row<'_>> {
         let [tags, rows] = &self.sets[self.set(hash)];
         let row = (rows[place_of(tags, tag(hash))?] as usize).checked_sub(1)?;
-        Some(Row { head: self.heads.get(row)?, octets: self.octets.get(row)? })
+        Some(Row { head: self.heads.get(row)?, octets: self.octets.get(row)?.as_flattened() })
     }
 
     #[inline]
@@ -354,5 +354,20 @@ mod tests {
         assert_eq!(unknown, 0b110);
         assert!(table.find(table.asked(&last, Some(hashes[0])), 1).is_some());
         assert_eq!(hashes[3..], [0; 5]);
+    }
+
+    /// A worker that repeats nothing needs nothing.
+    #[test]
+    fn memory_is_taken_as_it_is_used() {
+        let resident = || {
+            let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+            statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+        };
+        let before = resident();
+        let mut table = Table::new(100_000);
+        let empty = resident() - before;
+        (0..1000).for_each(|n| keep(&mut table, &packet(1, &format!("name-{n}")), 1, &[]));
+        let used = resident() - before;
+        assert!(empty < 1 << 20 && used < 8 << 20, "{empty} octets, then {used}");
     }
 }
