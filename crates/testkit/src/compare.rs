@@ -182,7 +182,7 @@ impl Comparison {
         if first[0].reply().is_some() != first[1].reply().is_some() { once() } else { Ok(first) }
     }
 
-    /// Asks until nobody answers: more often than that is no use.
+    /// Ends early where one does not answer: each time would be waited for.
     fn repeat(&self, query: &GeneratedQuery) -> Result<()> {
         for _ in 0..self.repeated {
             if self.ask(query)?.iter().any(|outcome| outcome.reply().is_none()) {
