@@ -50,7 +50,7 @@ pub(crate) fn answer(
         return Handled::Reply;
     }
     walk.reset(client);
-    walk.set_time(repeats.clock);
+    walk.trail.time = repeats.clock;
     let handled = walk_through(service, walk, packet, out);
     repeats.clock = walk.trail.ended;
     if let (Some(asked), Handled::Reply) = (asked, &handled) {

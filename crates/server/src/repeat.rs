@@ -99,7 +99,7 @@ impl Repeats {
     }
 
     fn keep_known(&mut self, asked: Asked<'_>, service: &Arc<Service>, walk: &mut Walk, reply: &[u8]) {
-        let Some(block) = service.choose_again(walk) else { return };
+        let Ok(block) = service.choose(walk) else { return };
         let visited = (block.wants_query | block.wants_records) & walk.as_far_as_it_came();
         if block.wants_sent & walk.as_far_as_it_came() != 0 {
             return;

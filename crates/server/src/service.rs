@@ -154,11 +154,6 @@ impl Service {
         u8::try_from(at).ok()
     }
 
-    /// The block a walk went through, if it did.
-    pub(crate) fn choose_again(&self, walk: &mut Walk) -> Option<&Arc<Block>> {
-        self.choose(walk).ok()
-    }
-
     /// Has an answer counted that no block made.
     pub(crate) fn count_refusal(&self, walk: &Walk) {
         if let Some(observer) = self.observer.as_ref().and_then(|plugin| plugin.as_observer()) {
@@ -201,7 +196,7 @@ impl Service {
 
     /// The block for a query: the longest zone wins, blocks of one zone are tried in order, and DS belongs to
     /// the parent if we serve that too, and of several blocks to the last. The root is the last resort.
-    fn choose<'s>(&'s self, walk: &mut Walk) -> Result<&'s Arc<Block>, (Rcode, &'static str)> {
+    pub(crate) fn choose<'s>(&'s self, walk: &mut Walk) -> Result<&'s Arc<Block>, (Rcode, &'static str)> {
         let question = &walk.query.question;
         let lower = question.lower();
         let wants_ds = walk.query.opcode == Opcode::QUERY && question.qtype == Rtype::DS;

@@ -224,11 +224,6 @@ impl Walk {
         true
     }
 
-    /// The clock was read just now, for the query before this one.
-    pub(crate) fn set_time(&mut self, time: Option<Instant>) {
-        self.trail.time = time;
-    }
-
     /// The bits of the places up to the plugin that ended the way down.
     pub(crate) fn as_far_as_it_came(&self) -> u64 {
         up_to(self.trail.source + 1)
