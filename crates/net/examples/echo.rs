@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::net::SocketAddr;
 
-use net::{Epoll, Events, RecvBatch, SendBatch, UdpOptions, UdpSocket, cpu};
+use net::{Epoll, Events, Reactor, RecvBatch, SendBatch, UdpOptions, UdpSocket, cpu};
 
 const BATCH: usize = 32;
 
@@ -16,14 +16,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let options = UdpOptions { pktinfo: addr.ip().is_unspecified(), ..UdpOptions::default() };
     let socket = UdpSocket::bind(addr, &options)?;
-    let epoll = Epoll::new()?;
-    epoll.add(&socket, 0)?;
+    let reactor = Reactor::open(Epoll::new()?);
+    reactor.add(&socket, 0)?;
     let mut events = Events::with_capacity(1);
     let mut recv = RecvBatch::new(BATCH, 4096);
     let mut send = SendBatch::new(BATCH);
     println!("ready {}", socket.local_addr());
     loop {
-        epoll.wait(&mut events, None)?;
+        reactor.wait(&mut events, None)?;
         // A full batch means that more is waiting: no need to ask.
         loop {
             let count = recv.recv(&socket)?;

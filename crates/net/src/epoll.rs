@@ -32,13 +32,25 @@ impl Epoll {
 
     /// Waits until something can be read; how many are ready. `None` waits for ever. A signal ends the wait with 0.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
-        events.ready = 0;
+        events.clear();
         match sys::epoll_wait(self.as_fd(), &mut events.list, timeout) {
             Ok(ready) => events.ready = ready,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
         Ok(events.ready)
+    }
+
+    /// Adds what can be read now, as far as there is room.
+    pub(crate) fn gather(&self, events: &mut Events) -> io::Result<()> {
+        let room = events.list.get_mut(events.ready..).filter(|room| !room.is_empty());
+        let Some(room) = room else { return Ok(()) };
+        match sys::epoll_wait(self.as_fd(), room, Some(Duration::ZERO)) {
+            Ok(ready) => events.ready += ready,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 }
 
@@ -48,7 +60,7 @@ impl AsFd for Epoll {
     }
 }
 
-/// Room for what one [`Epoll::wait`] found.
+/// Room for what one wait found.
 pub struct Events {
     list: Box<[sys::EpollEvent]>,
     ready: usize,
@@ -60,7 +72,23 @@ impl Events {
         Events { list: vec![sys::EpollEvent { events: 0, u64: 0 }; n.max(1)].into(), ready: 0 }
     }
 
-    /// The tokens given to [`Epoll::add`] of all that are ready.
+    pub(crate) fn clear(&mut self) {
+        self.ready = 0;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ready
+    }
+
+    /// Without room it is left out: what is ready now is so the next time.
+    pub(crate) fn push(&mut self, token: u64) {
+        if let Some(free) = self.list.get_mut(self.ready) {
+            *free = sys::EpollEvent { events: 0, u64: token };
+            self.ready += 1;
+        }
+    }
+
+    /// The tokens of all that are ready, as they were given when they were added.
     pub fn tokens(&self) -> impl Iterator<Item = u64> {
         self.list.iter().take(self.ready).map(|event| event.u64)
     }

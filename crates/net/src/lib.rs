@@ -1,13 +1,13 @@
 //! Linux sockets in batches, for a server that answers datagrams. It knows nothing of DNS.
 //!
-//! One worker thread waits in an [`Epoll`], takes up to a batch of datagrams with one `recvmmsg`
+//! One worker thread waits in a [`Reactor`], takes up to a batch of datagrams with one `recvmmsg`
 //! ([`RecvBatch`]), writes the replies into a [`SendBatch`] and sends them with one `sendmmsg`. All memory is
 //! allocated when the batches are made; after that neither direction touches the heap. What cannot be answered
 //! at once keeps its [`ReplyTo`] and is answered later, from any thread, with [`UdpSocket::send_to`].
 //!
 //! ```text
-//! Epoll::wait ─→ RecvBatch::recv ─→ packet(i) ─→ SendBatch::buffer, commit ─→ SendBatch::send
-//!                                      └─ ReplyTo ─→ (another thread) ─→ UdpSocket::send_to
+//! Reactor::wait ─→ RecvBatch::recv ─→ packet(i) ─→ SendBatch::buffer, commit ─→ SendBatch::send
+//!                                        └─ ReplyTo ─→ (another thread) ─→ UdpSocket::send_to
 //! ```
 //!
 //! The thread of a worker is a [`Reactor`]: others may have sockets of their own there, a DNS client for one, and
@@ -29,6 +29,7 @@ mod interface;
 mod limit;
 mod memory;
 mod outbox;
+mod poll;
 mod reactor;
 mod recv;
 mod reply_to;

@@ -1,7 +1,7 @@
 //! A thread that waits for packets, and whoever else has sockets on it.
 //!
 //! ```text
-//!           ┌─ token below 2^32, or WAKE ─→ the worker's own
+//!           ┌─ token below 2^32, or WAKE ─→ the worker's own, mostly by poll (`poll.rs`)
 //! wait ─────┤
 //!           └─ (number of the handler, its key) ─→ Handler::ready
 //! before the next wait ─→ Handler::settle: sends what has gathered, gives up what took too long
@@ -15,6 +15,7 @@ use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use crate::poll::Poll;
 use crate::{Epoll, Events};
 
 /// Somebody with sockets of their own on the thread of a worker.
@@ -37,9 +38,10 @@ struct Here {
     handlers: Vec<Rc<dyn Handler>>,
 }
 
-/// The thread's own epoll. Handlers may register for as long as it is there.
+/// What the thread waits for. Handlers may register for as long as it is there.
 pub struct Reactor {
     epoll: Rc<Epoll>,
+    own: RefCell<Poll>,
 }
 
 impl Reactor {
@@ -47,20 +49,23 @@ impl Reactor {
     pub fn open(epoll: Epoll) -> Reactor {
         let epoll = Rc::new(epoll);
         HERE.set(Some(Here { epoll: Rc::clone(&epoll), handlers: Vec::new() }));
-        Reactor { epoll }
+        let own = RefCell::new(Poll::new(&epoll));
+        Reactor { epoll, own }
     }
 
-    /// Watches a descriptor of the worker's own, by a token below 2^32.
+    /// Watches a descriptor of the worker's own, by a token below 2^32. It must be removed before it is closed.
     pub fn add(&self, fd: impl AsFd, token: u32) -> io::Result<()> {
-        self.epoll.add(fd, u64::from(token))
+        let token = u64::from(token);
+        if self.own.borrow_mut().add(&fd, token) { Ok(()) } else { self.epoll.add(fd, token) }
     }
 
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
-        self.epoll.remove(fd)
+        if self.own.borrow_mut().remove(&fd) { Ok(()) } else { self.epoll.remove(fd) }
     }
 
+    /// Waits until something can be read; how many are ready. `None` waits for ever. A signal ends the wait with 0.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
-        self.epoll.wait(events, timeout)
+        self.own.borrow_mut().wait(&self.epoll, events, timeout)
     }
 
     /// Gives a handler what is theirs; the token back if it is the worker's own.

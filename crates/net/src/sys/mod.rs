@@ -20,7 +20,8 @@ pub(crate) use incoming::Incoming;
 pub(crate) use option::set_option;
 pub(crate) use outgoing::{Outgoing, Reply, send_one};
 pub(crate) use poll::{
-    EpollEvent, Trigger, epoll_add, epoll_create, epoll_remove, epoll_wait, eventfd, poll_writable,
+    EpollEvent, PollEntry, Trigger, epoll_add, epoll_create, epoll_remove, epoll_wait, eventfd, poll,
+    poll_entry, poll_writable,
 };
 pub(crate) use process::{CpuMask, affinity, raise_file_limit, set_affinity};
 

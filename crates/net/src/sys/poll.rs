@@ -1,4 +1,4 @@
-//! Waiting: poll for one descriptor, epoll for many, eventfd to be woken.
+//! Waiting: poll for a few descriptors, epoll for many, eventfd to be woken.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -9,6 +9,23 @@ use super::check;
 
 /// The kernel's structure, packed on x86_64 only; libc knows.
 pub(crate) type EpollEvent = libc::epoll_event;
+
+/// One descriptor of a poll.
+pub(crate) type PollEntry = libc::pollfd;
+
+/// For reading.
+pub(crate) fn poll_entry(fd: BorrowedFd<'_>) -> PollEntry {
+    libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }
+}
+
+/// Waits until one of them can be read (or has an error to tell), or the time is over; how many.
+pub(crate) fn poll(entries: &mut [PollEntry], timeout: Option<Duration>) -> io::Result<usize> {
+    // SAFETY: the slice is valid for its length, and its descriptors are numbers: one that is closed is an event.
+    let count = check(unsafe {
+        libc::poll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, milliseconds(timeout))
+    })?;
+    Ok(count as usize)
+}
 
 /// Waits until the descriptor can be written (or has an error to tell), or the time is over.
 pub(crate) fn poll_writable(fd: BorrowedFd<'_>, timeout: Duration) -> io::Result<()> {
