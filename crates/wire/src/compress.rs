@@ -9,7 +9,7 @@ mod names;
 use self::names::{FEW_PLACES, Names, PLACES, SHORT};
 use crate::record::{Piece, walk_data};
 use crate::reply::{Encoded, header, opt_head, write_fixed, write_question};
-use crate::{Edns, Flags, Query, Reply, Rtype, Section};
+use crate::{Edns, Flags, HEADER_LEN, Query, Reply, Rtype, Section};
 
 #[inline(never)]
 pub(crate) fn encode(
@@ -36,11 +36,11 @@ fn encode_with<const N: usize>(
 ) -> Encoded {
     let opt_len = opt.map_or(0, |(_, options)| 11 + options.len());
     let limit = limit.saturating_sub(opt_len);
-    out.resize(12, 0);
+    out.resize(HEADER_LEN, 0);
     let mut names = Names::<N>::new();
     write_question(query, out);
     if query.has_question() {
-        names.learn(query.question.name(), 12);
+        names.learn(query.question.name(), HEADER_LEN);
     }
 
     let mut counts = [0u16; 3];
@@ -71,7 +71,7 @@ fn encode_with<const N: usize>(
         out.extend_from_slice(options);
     }
     let flags = reply.flags.with(Flags::TC, truncated || reply.flags.has(Flags::TC));
-    out[..12].copy_from_slice(&header(reply, query, flags, opt.is_some(), counts));
+    out[..HEADER_LEN].copy_from_slice(&header(reply, query, flags, opt.is_some(), counts));
     Encoded { truncated }
 }
 

@@ -23,7 +23,7 @@ mod zone;
 pub use code::{Class, Opcode, Rcode, Rtype};
 pub use edns::{Edns, EdnsOption, option};
 pub use name::{Name, NameBuf, NameError};
-pub use query::{Arrival, Flags, Query, Question};
+pub use query::{Arrival, Flags, HEADER_LEN, Query, Question};
 pub use record::{Owner, Rdata, Record, Section};
 pub use reply::{Encoded, Opt, Reply};
 pub use zone::{Refused, ZoneReader, ZoneRecord};

@@ -4,6 +4,9 @@ use crate::edns::{self, Edns, EdnsOption};
 use crate::record::{Piece, walk_data};
 use crate::{Class, Name, NameBuf, Opcode, Rcode, Rtype};
 
+/// Octets of the header that every message begins with.
+pub const HEADER_LEN: usize = 12;
+
 /// The header bits between opcode and rcode, where the wire has them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Flags(pub u16);
@@ -134,7 +137,7 @@ impl Query {
         self.packet.clear();
         self.packet.extend_from_slice(packet);
 
-        let Some(header) = packet.first_chunk::<12>() else { return Arrival::Ignore };
+        let Some(header) = packet.first_chunk::<HEADER_LEN>() else { return Arrival::Ignore };
         let word = |i: usize| u16::from_be_bytes([header[i], header[i + 1]]);
         self.id = word(0);
         let bits = word(2);
@@ -150,7 +153,7 @@ impl Query {
         if questions != 1 || answers > 1 || authorities > 1 || additionals > 2 {
             return Arrival::Reject(Rcode::FORMERR);
         }
-        if packet.len() == 12 {
+        if packet.len() == HEADER_LEN {
             return Arrival::NoQuestion;
         }
         let Some(mut at) = self.read_question(packet) else { return Arrival::Reject(Rcode::FORMERR) };
@@ -170,7 +173,7 @@ impl Query {
 
     /// The question behind the header; a packet may end after the name or after the type.
     fn read_question(&mut self, packet: &[u8]) -> Option<usize> {
-        let mut at = self.question.name.read(packet, 12).ok()?;
+        let mut at = self.question.name.read(packet, HEADER_LEN).ok()?;
         self.question.lower.set_lower(&self.question.name);
         self.question.qtype = Rtype::NONE;
         self.question.qclass = Class(0);
@@ -299,7 +302,7 @@ impl Query {
     pub fn plain_len(&self) -> usize {
         let question = if self.has_question { self.question.name().len() + 4 } else { 0 };
         let opt = if self.edns.is_some() { 11 + self.opt_extra_len() } else { 0 };
-        12 + question + self.other_records + opt
+        HEADER_LEN + question + self.other_records + opt
     }
 
     /// Asks something else with the same flags and EDNS.

@@ -7,7 +7,8 @@
 
 use crate::record::{Piece, walk_data};
 use crate::{
-    Class, Edns, EdnsOption, Flags, Name, NameBuf, Opcode, Owner, Query, Rcode, Rdata, Record, Rtype, Section,
+    Class, Edns, EdnsOption, Flags, HEADER_LEN, Name, NameBuf, Opcode, Owner, Query, Rcode, Rdata, Record,
+    Rtype, Section,
 };
 use crate::{compress, edns};
 
@@ -254,7 +255,7 @@ impl Reply {
     pub fn plain_len(&self, question: &crate::Question) -> usize {
         let qname = question.name().len();
         let records: usize = self.records.iter().map(|record| plain_record_len(record, qname)).sum();
-        12 + qname + 4 + records + self.opt.as_ref().map_or(0, |opt| 11 + opt.options.len())
+        HEADER_LEN + qname + 4 + records + self.opt.as_ref().map_or(0, |opt| 11 + opt.options.len())
     }
 
     /// Writes the reply for the client behind `query`, of at most `limit` octets.
@@ -263,7 +264,7 @@ impl Reply {
         let opt_len = opt.map_or(0, |(_, options)| 11 + options.len());
         let qname = query.question.name();
         let records: usize = self.records.iter().map(written_record_len).sum();
-        let len = 12 + qname.len() + 4 + records + opt_len;
+        let len = HEADER_LEN + qname.len() + 4 + records + opt_len;
         if len > limit {
             out.clear();
             return compress::encode(self, query, opt, limit, out);
@@ -291,7 +292,7 @@ impl Reply {
     /// One record behind the pointer to its owner, or behind the owner itself.
     fn write_record(&self, record: &Record, qname: Name<'_>, room: &mut Room<'_>) {
         // Owner pointer, type, class, time and length are one write in the usual case.
-        let mut head = [0; 12];
+        let mut head = [0; HEADER_LEN];
         head[2..4].copy_from_slice(&record.rtype.0.to_be_bytes());
         head[4..6].copy_from_slice(&record.class.0.to_be_bytes());
         head[6..10].copy_from_slice(&record.ttl.to_be_bytes());
@@ -332,7 +333,7 @@ impl Reply {
     /// Reads a whole reply message, as from another server. Returns the id and the question it answers, or
     /// None if the message is malformed.
     pub fn decode(&mut self, message: &[u8]) -> Option<(u16, crate::Question)> {
-        let header: &[u8; 12] = message.first_chunk()?;
+        let header: &[u8; HEADER_LEN] = message.first_chunk()?;
         let word = |i: usize| u16::from_be_bytes([header[i], header[i + 1]]);
         let bits = word(2);
         self.opcode = Opcode((bits >> 11 & 0xF) as u8);
@@ -346,7 +347,7 @@ impl Reply {
             return None;
         }
         let mut name = NameBuf::root();
-        let mut at = name.read(message, 12).ok()?;
+        let mut at = name.read(message, HEADER_LEN).ok()?;
         let fixed: &[u8; 4] = message.get(at..)?.first_chunk()?;
         let question = crate::Question::new(
             name.as_name(),
@@ -449,7 +450,13 @@ impl Room<'_> {
     }
 }
 
-pub(crate) fn header(reply: &Reply, query: &Query, flags: Flags, opt: bool, counts: [u16; 3]) -> [u8; 12] {
+pub(crate) fn header(
+    reply: &Reply,
+    query: &Query,
+    flags: Flags,
+    opt: bool,
+    counts: [u16; 3],
+) -> [u8; HEADER_LEN] {
     let bits = flags.0 | u16::from(reply.opcode.0) << 11 | reply.rcode.0 & 0xF;
     let [i0, i1] = query.id.to_be_bytes();
     let [b0, b1] = bits.to_be_bytes();

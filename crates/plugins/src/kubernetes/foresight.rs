@@ -5,12 +5,9 @@
 
 use server::Foresight;
 use smallvec::SmallVec;
-use wire::octets;
+use wire::{HEADER_LEN, octets};
 
 use super::Kubernetes;
-
-/// The octets of a header, behind which the question begins.
-const HEADER: usize = 12;
 
 impl Foresight for Kubernetes {
     fn foresee(&self, queries: &mut dyn Iterator<Item = &[u8]>) {
@@ -25,7 +22,7 @@ impl Foresight for Kubernetes {
 
 /// The labels `name.namespace` of the Service that a packet asks for.
 fn service_in<'p>(packet: &'p [u8], zone: &[u8]) -> Option<&'p [u8]> {
-    let name = packet.get(HEADER..)?;
+    let name = packet.get(HEADER_LEN..)?;
     // Where the last three labels before the zone begin.
     let (mut starts, mut count, mut at) = ([0; 3], 0, 0);
     loop {
@@ -67,7 +64,7 @@ mod tests {
             let name = NameBuf::parse(asked).unwrap();
             let packet = Query::ask(name.as_name(), Rtype::A).to_packet();
             assert_eq!(service_in(&packet, zone.wire()), expected, "{asked}");
-            let whole = HEADER + name.wire().len();
+            let whole = HEADER_LEN + name.wire().len();
             assert!((0..whole).all(|len| service_in(&packet[..len], zone.wire()).is_none()), "{asked}, cut");
         }
     }

@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::hint::black_box;
 
 use foldhash::fast::RandomState;
+use wire::HEADER_LEN;
 
 /// Plugins that remember something of one reply.
 pub(super) const MOST_HELD: usize = 3;
@@ -27,8 +28,6 @@ const PLACES_PER_ROW: usize = 2;
 const OCTETS: usize = 256;
 /// The octets of a packet's id, which is another one each time.
 const ID: usize = 2;
-/// Shorter ones are no queries.
-const HEADER: usize = 12;
 
 /// Tags, and for each its row, counted from 1; 0 while the packet came only once.
 type Set = [[u32; WAYS]; 2];
@@ -204,8 +203,8 @@ impl Asked<'_> {
     /// Whether a row has room for it and its reply.
     #[inline]
     pub fn fits(&self, reply: &[u8]) -> bool {
-        self.octets.len() >= HEADER - ID
-            && reply.len() >= HEADER
+        self.octets.len() >= HEADER_LEN - ID
+            && reply.len() >= HEADER_LEN
             && reply.len() <= usize::from(u8::MAX)
             && self.octets.len() + reply.len() <= OCTETS
     }
