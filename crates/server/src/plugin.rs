@@ -244,7 +244,8 @@ pub trait Foresight {
 }
 
 /// A plugin that knows how long a reply that passed it, or that it made, would be made again for the same packet. Replies
-/// that passed only such plugins are given again without a walk, as long as all of them say that they hold.
+/// that passed only such plugins are given again without a walk, as long as all of them say that they hold. None of their
+/// other methods is called then, `sent` neither.
 pub trait Repeating {
     /// Asked after a reply was made and written. What the plugin sees is all that the next one may depend on.
     fn lasting(&self, sent: &mut Sent<'_>) -> Lasting;
@@ -263,7 +264,7 @@ pub trait Repeating {
 pub enum Lasting {
     /// The next one may be another one.
     Never,
-    /// The plugin had nothing to do with it, and never will have.
+    /// The plugin does the same with the same packet for ever, or nothing.
     Always,
     /// While [`Repeating::holds`] says so, who is given this.
     While([u64; 2]),

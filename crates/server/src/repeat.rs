@@ -100,13 +100,10 @@ impl Repeats {
 
     fn keep_known(&mut self, asked: Asked<'_>, service: &Arc<Service>, walk: &mut Walk, reply: &[u8]) {
         let Ok(block) = service.choose(walk) else { return };
-        let visited = (block.wants_query | block.wants_records) & walk.as_far_as_it_came();
-        if block.wants_sent & walk.as_far_as_it_came() != 0 {
-            return;
-        }
+        let wanted = block.wants_query | block.wants_records | block.wants_sent;
         let mut held = [Held::default(); MOST_HELD];
         let mut count = 0;
-        let mut left = visited;
+        let mut left = wanted & walk.as_far_as_it_came();
         while left != 0 {
             let place = left.trailing_zeros() as usize;
             left &= left - 1;

@@ -253,9 +253,19 @@ impl Walk {
         if let Some(block) = block
             && block.wants_sent != 0
         {
-            show_sent(block, &self.query, &self.reply, &self.client, &mut self.slots, &self.trail, out);
+            self.show_sent(block, out);
         }
         true
+    }
+
+    /// The final bytes pass the plugins from the innermost outwards, as the reply did.
+    fn show_sent(&mut self, block: &Block, out: &mut Vec<u8>) {
+        let mut wanted = block.wants_sent & self.as_far_as_it_came();
+        while wanted != 0 {
+            let place = 63 - wanted.leading_zeros() as usize;
+            wanted &= !(1 << place);
+            block.chain()[place].sent(&mut self.sent(block, place), out);
+        }
     }
 
     /// Gives up what plugins hold and remember. What is there for others, such as a place they wait for, must not
@@ -278,25 +288,6 @@ impl Walk {
 /// The bits of the places before `place`.
 fn up_to(place: usize) -> u64 {
     1u64.checked_shl(place as u32).unwrap_or(0).wrapping_sub(1)
-}
-
-/// The final bytes pass the plugins from the innermost outwards, as the reply did.
-fn show_sent(
-    block: &Block,
-    query: &Query,
-    reply: &Reply,
-    client: &Client,
-    slots: &mut [Slot],
-    trail: &Trail,
-    out: &mut Vec<u8>,
-) {
-    let mut wanted = block.wants_sent & up_to(trail.source + 1);
-    while wanted != 0 {
-        let place = 63 - wanted.leading_zeros() as usize;
-        wanted &= !(1 << place);
-        let mut sent = Sent { query, reply, client, slots, trail, block, place };
-        block.chain()[place].sent(&mut sent, out);
-    }
 }
 
 /// A task that came to its end, or did not in time.

@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Plugin, Step, Visit};
+use server::{Lasting, Plugin, Repeating, Sent, Step, Visit};
 
 pub(crate) use setup::setup;
 
@@ -26,5 +26,15 @@ impl Plugin for Bufsize {
             visit.note(|_| format!("the client can take {asked} octets over UDP; capped to {size}"));
         }
         Step::Next
+    }
+
+    fn as_repeating(&self) -> Option<&dyn Repeating> {
+        Some(self)
+    }
+}
+
+impl Repeating for Bufsize {
+    fn lasting(&self, _: &mut Sent<'_>) -> Lasting {
+        Lasting::Always
     }
 }

@@ -8,8 +8,13 @@ use wire::Opcode;
 use super::counters::Side;
 use super::{Cache, Inner, is_under_any, miss};
 
-/// A reply that went by, since nothing of its zone is ever kept.
-const PASSED: u64 = 2;
+/// What a reply that is given again is counted as.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Counted {
+    /// Nothing of its zone is ever kept.
+    Passing,
+    Hit(Side),
+}
 
 impl Repeating for Cache {
     fn lasting(&self, sent: &mut Sent<'_>) -> Lasting {
@@ -25,20 +30,38 @@ impl Repeating for Cache {
         }
         // What was kept just now is a hit the next time.
         let left_alone = sent.slot().words[0] & miss::LEFT_ALONE != 0;
-        if left_alone { Lasting::While([0, PASSED]) } else { Lasting::Never }
+        if left_alone { Lasting::While([0, Counted::Passing.number()]) } else { Lasting::Never }
     }
 
-    fn holds(&self, [until, kind]: [u64; 2], again: &mut Again<'_>) -> bool {
-        kind == PASSED || self.inner.nanos(self.inner.clock.at(again.began())) < until
+    fn holds(&self, [until, number]: [u64; 2], again: &mut Again<'_>) -> bool {
+        Counted::of(number) == Counted::Passing
+            || self.inner.nanos(self.inner.clock.at(again.began())) < until
     }
 
-    fn again(&self, [_, kind]: [u64; 2], again: &mut Again<'_>) {
+    fn again(&self, [_, number]: [u64; 2], again: &mut Again<'_>) {
         let series = self.inner.counters.of(again.server);
         series.requests.inc();
-        match kind {
-            PASSED => series.misses.inc(),
-            0 => series.hits(Side::Success).inc(),
-            _ => series.hits(Side::Denial).inc(),
+        match Counted::of(number) {
+            Counted::Passing => series.misses.inc(),
+            Counted::Hit(side) => series.hits(side).inc(),
+        }
+    }
+}
+
+impl Counted {
+    fn number(self) -> u64 {
+        match self {
+            Counted::Passing => 0,
+            Counted::Hit(Side::Success) => 1,
+            Counted::Hit(Side::Denial) => 2,
+        }
+    }
+
+    fn of(number: u64) -> Counted {
+        match number {
+            0 => Counted::Passing,
+            1 => Counted::Hit(Side::Success),
+            _ => Counted::Hit(Side::Denial),
         }
     }
 }
@@ -65,7 +88,7 @@ impl Inner {
         }
         let age = now.saturating_duration_since(entry.stored).as_secs();
         let until = entry.stored + Duration::from_secs(age + 1);
-        Lasting::While([self.nanos(until), side as u64])
+        Lasting::While([self.nanos(until), Counted::Hit(side).number()])
     }
 
     /// A time as a number.

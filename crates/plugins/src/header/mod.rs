@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Hooks, Plugin, Step, Turn, Visit};
+use server::{Hooks, Lasting, Plugin, Repeating, Sent, Step, Turn, Visit};
 use wire::Flags;
 
 pub(crate) use setup::setup;
@@ -59,5 +59,15 @@ impl Plugin for Header {
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
         self.response.apply(&mut visit.reply.flags);
         Turn::Up
+    }
+
+    fn as_repeating(&self) -> Option<&dyn Repeating> {
+        Some(self)
+    }
+}
+
+impl Repeating for Header {
+    fn lasting(&self, _: &mut Sent<'_>) -> Lasting {
+        Lasting::Always
     }
 }

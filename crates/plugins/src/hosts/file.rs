@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,7 +19,9 @@ static RELOAD_TIME: Gauge = Gauge::new();
 pub(super) struct HostsFile {
     pub path: PathBuf,
     lines: Lines,
-    table: ArcSwap<Table>,
+    reading: ArcSwap<Reading>,
+    /// That of the reading above, told after it is there.
+    number: AtomicU64,
     /// Time of change and size of what was read last.
     seen: Mutex<Option<(SystemTime, u64)>>,
     /// Entries that are not the file's, counted in the metric all the same.
@@ -26,14 +29,27 @@ pub(super) struct HostsFile {
     entries: Option<Arc<Family<Gauge>>>,
 }
 
+/// What the file said when it was read.
+pub(super) struct Reading {
+    /// Counted from 1.
+    pub number: u64,
+    pub table: Table,
+}
+
 impl HostsFile {
     pub fn new(path: PathBuf, lines: Lines, inline_entries: usize) -> HostsFile {
-        let table = ArcSwap::from_pointee(Table::default());
-        HostsFile { path, lines, table, seen: Mutex::new(None), inline_entries, entries: register() }
+        let reading = ArcSwap::from_pointee(Reading { number: 1, table: Table::default() });
+        let (number, seen) = (AtomicU64::new(1), Mutex::new(None));
+        HostsFile { path, lines, reading, number, seen, inline_entries, entries: register() }
     }
 
-    pub fn table(&self) -> Guard<Arc<Table>> {
-        self.table.load()
+    pub fn reading(&self) -> Guard<Arc<Reading>> {
+        self.reading.load()
+    }
+
+    /// Whether no newer reading is known than the one of this number.
+    pub fn is_still(&self, number: u64) -> bool {
+        self.number.load(Ordering::Acquire) == number
     }
 
     /// Reads the file if it is another than last time. What cannot be read leaves things as they are.
@@ -56,7 +72,9 @@ impl HostsFile {
                     entries.with(&[&path]).set((table.entries() + self.inline_entries) as f64);
                 }
                 RELOAD_TIME.set(changed.duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()));
-                self.table.store(Arc::new(table));
+                let number = self.reading.load().number + 1;
+                self.reading.store(Arc::new(Reading { number, table }));
+                self.number.store(number, Ordering::Release);
             }
             Err(error) => {
                 LOG.error(format_args!(

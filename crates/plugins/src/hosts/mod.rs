@@ -4,6 +4,7 @@
 
 mod file;
 mod lines;
+mod repeating;
 mod setup;
 mod table;
 #[cfg(test)]
@@ -11,7 +12,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use server::{Plugin, Step, Visit, log};
+use server::{Plugin, Repeating, Step, Visit, log};
 use wire::{Flags, NameBuf, Owner, Query, Rcode, Reply, Rtype, Section};
 
 use crate::parse::{Fallthrough, is_under_any};
@@ -48,12 +49,24 @@ impl Plugin for Hosts {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let question = &visit.query.question;
-        let (name, qtype) = (question.lower(), question.qtype);
-        if qtype != Rtype::PTR && !is_under_any(name, &self.zones) {
+        if question.qtype != Rtype::PTR && !is_under_any(question.lower(), &self.zones) {
             return Step::Next;
         }
-        let file = self.file.table();
-        let tables = [&**file, &self.inline];
+        let file = self.file.reading();
+        // For replies that are given again.
+        visit.slot().words[0] = file.number;
+        self.look_up(&[&file.table, &self.inline], visit)
+    }
+
+    fn as_repeating(&self) -> Option<&dyn Repeating> {
+        Some(self)
+    }
+}
+
+impl Hosts {
+    fn look_up(&self, tables: &[&Table; 2], visit: &mut Visit<'_>) -> Step {
+        let question = &visit.query.question;
+        let (name, qtype) = (question.lower(), question.qtype);
         let found = match qtype {
             Rtype::A => {
                 let found = tables.map(|table| table.v4(name));
@@ -90,9 +103,7 @@ impl Plugin for Hosts {
         visit.note(|_| self.sources(found));
         Step::Answer
     }
-}
 
-impl Hosts {
     /// A reply with these data. Owners are in lower case whatever the client wrote.
     fn answer(&self, query: &Query, reply: &mut Reply, data: impl Iterator<Item = impl AsRef<[u8]>>) {
         reply.begin(query);

@@ -21,8 +21,10 @@ mod tests;
 
 use std::time::Instant;
 
-use server::{Hooks, Metadata, MetadataView, Outcome, Plugin, Sent, Slot, Step, Turn, Visit};
-use wire::{Flags, NameBuf, Query, Reply};
+use server::{
+    Hooks, Lasting, Metadata, MetadataView, Outcome, Plugin, Repeating, Sent, Slot, Step, Turn, Visit,
+};
+use wire::{Flags, HEADER_LEN, Name, NameBuf, Query, Reply};
 
 use crate::kind::{Classes, Kind};
 pub(crate) use format::{Format, Piece, Value};
@@ -79,9 +81,7 @@ impl Plugin for Log {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        let name = visit.query.question.lower();
-        let holds = |rule: &Rule| rule.scope.as_ref().is_some_and(|scope| name.is_under(scope.as_name()));
-        let rule = self.rules.iter().position(holds).map_or(0, |at| at as u64 + 1);
+        let rule = self.place_of_rule(visit.query.question.lower()).map_or(0, |at| at as u64 + 1);
         if rule > 0 {
             Memory { rule, start: self.now(), size: 0, kind: 0 }.keep(visit.slot());
         }
@@ -149,6 +149,19 @@ impl Plugin for Log {
     fn as_metadata(&self) -> Option<&dyn Metadata> {
         Some(self)
     }
+
+    fn as_repeating(&self) -> Option<&dyn Repeating> {
+        Some(self)
+    }
+}
+
+impl Repeating for Log {
+    /// A reply that left no line leaves none the next time.
+    fn lasting(&self, sent: &mut Sent<'_>) -> Lasting {
+        let rule = self.place_of_rule(sent.query.question.lower()).map(|at| &self.rules[at]);
+        let class = Kind::of(sent.outcome(), sent.query, sent.reply).class();
+        if rule.is_some_and(|rule| rule.classes.has(class)) { Lasting::Never } else { Lasting::Always }
+    }
 }
 
 impl Metadata for Log {
@@ -167,6 +180,11 @@ impl Log {
         Log { rules, epoch: Instant::now() }
     }
 
+    fn place_of_rule(&self, name: Name<'_>) -> Option<usize> {
+        let holds = |rule: &Rule| rule.scope.as_ref().is_some_and(|scope| name.is_under(scope.as_name()));
+        self.rules.iter().position(holds)
+    }
+
     fn rule(&self, memory: Memory) -> Option<&Rule> {
         self.rules.get(usize::try_from(memory.rule).ok()?.checked_sub(1)?)
     }
@@ -178,7 +196,7 @@ impl Log {
 
 /// A failure is logged as the bare reply it becomes: header and question.
 fn failure_len(query: &Query) -> u64 {
-    (12 + query.question.name().len() + 4) as u64
+    (HEADER_LEN + query.question.name().len() + 4) as u64
 }
 
 /// What CoreDNS takes for the size of a query: once a reply without an OPT of its own was written, the query's

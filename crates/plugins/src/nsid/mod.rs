@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Hooks, Plugin, Step, Turn, Visit};
+use server::{Hooks, Lasting, Plugin, Repeating, Sent, Step, Turn, Visit};
 use wire::{Opt, option};
 
 pub(crate) use setup::setup;
@@ -43,5 +43,15 @@ impl Plugin for Nsid {
             visit.note(|_| "the client asked which server this is; told it".to_owned());
         }
         Turn::Up
+    }
+
+    fn as_repeating(&self) -> Option<&dyn Repeating> {
+        Some(self)
+    }
+}
+
+impl Repeating for Nsid {
+    fn lasting(&self, _: &mut Sent<'_>) -> Lasting {
+        Lasting::Always
     }
 }

@@ -21,8 +21,8 @@ mod tests;
 mod variables;
 
 use golang::Regexp;
-use server::{Link, Plugin, Step, Visit};
-use wire::{Class, Name, NameBuf, Rcode, Rtype, Section, option};
+use server::{Lasting, Link, Plugin, Repeating, Sent, Step, Visit};
+use wire::{Class, NameBuf, Question, Rcode, Rtype, Section, option};
 
 use answer::Plan;
 use conditions::Conditions;
@@ -77,7 +77,7 @@ impl Plugin for Templates {
         // Only a template whose zone has the name needs it as text.
         let mut spelling = None;
         for template in &self.templates {
-            let Some(zone) = template.zone_of(visit, name.as_name()) else { continue };
+            let Some(zone) = template.zone_of(&visit.query.question) else { continue };
             let text: &Spelling = spelling.get_or_insert_with(|| Spelling::of(name.as_name()));
             let pattern = template.patterns.iter().find(|pattern| pattern.matches(text));
             if let Some(step) = pattern.and_then(|pattern| self.answer(visit, template, zone, text, pattern))
@@ -99,18 +99,30 @@ impl Plugin for Templates {
         let zones = self.templates.iter().flat_map(|template| &template.zones).map(|zone| zone.text.as_str());
         self.counters.link(servers, zones, view);
     }
+
+    fn as_repeating(&self) -> Option<&dyn Repeating> {
+        Some(self)
+    }
+}
+
+impl Repeating for Templates {
+    /// What a template makes may be another thing each time; what none is about passes.
+    fn lasting(&self, sent: &mut Sent<'_>) -> Lasting {
+        let mut templates = self.templates.iter();
+        let is_about = templates.any(|template| template.zone_of(&sent.query.question).is_some());
+        if is_about { Lasting::Never } else { Lasting::Always }
+    }
 }
 
 impl Template {
     /// The longest zone that has the name, if class and type are this template's as well.
-    fn zone_of(&self, visit: &Visit<'_>, name: Name<'_>) -> Option<&Zone> {
-        let question = &visit.query.question;
+    fn zone_of(&self, question: &Question) -> Option<&Zone> {
         let class = [self.class, question.qclass].contains(&Class::ANY) || self.class == question.qclass;
         let rtype = [self.rtype, question.qtype].contains(&Rtype::ANY) || self.rtype == question.qtype;
         if !class || !rtype {
             return None;
         }
-        let zones = self.zones.iter().filter(|zone| name.is_under(zone.name.as_name()));
+        let zones = self.zones.iter().filter(|zone| question.lower().is_under(zone.name.as_name()));
         // Of equal ones the first.
         zones.reduce(|longest, zone| if zone.text.len() > longest.text.len() { zone } else { longest })
     }
