@@ -224,7 +224,7 @@ fn compare(world: &World, variant: &Variant, pair: &Pair) -> Report {
         .options(compare::Options { cached_ttl: cached, ..compare::Options::default() })
         .timeout(Duration::from_millis(1500))
         .sources(sources)
-        .repeated(kubernetes::OFTEN)
+        .repeated()
         .accept(move |difference| meant.reason(difference))
         .run(generator, queries(variant))
         .unwrap_or_else(|error| panic!("{error}"))

@@ -129,7 +129,7 @@ fn compare(
     let report = Comparison::new(("CoreDNS", pair.coredns.addr()), ("Rhumb", pair.rhumb.addr()))
         .timeout(Duration::from_millis(1500))
         .sources(sources.clone())
-        .repeated(kubernetes::OFTEN)
+        .repeated()
         .accept(move |difference| meant.reason(difference))
         .run_queries(&all)
         .unwrap_or_else(|error| panic!("{error}"));

@@ -125,6 +125,7 @@ fn check(corefile: &str, plugin_label: PluginLabel, options: fn() -> Options) {
         let generator = Generator::from_env([Pool::new(1, NAMES.iter().copied())], options());
         println!("seed {}", generator.seed());
         Comparison::new(("CoreDNS", at(&coredns.0)), ("Rhumb", at(&rhumb.0)))
+            .repeated()
             // One after the other: what a cache holds depends on the order.
             .lanes(1)
             .options(compare::Options { cached_ttl: true, ..compare::Options::default() })

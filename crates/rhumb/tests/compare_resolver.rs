@@ -93,6 +93,7 @@ fn check(corefile: &str, names: &[&str]) {
     let generator = Generator::from_env([Pool::new(1, names.iter().copied())], options);
     let seed = generator.seed();
     let report = Comparison::new(("CoreDNS", coredns.addr()), ("Rhumb", rhumb.addr()))
+        .repeated()
         .lanes(1)
         .options(compare::Options { cached_ttl: true, ..compare::Options::default() })
         .timeout(Duration::from_secs(6))

@@ -29,6 +29,9 @@ const MOMENTS: [Duration; 2] = [Duration::from_millis(50), Duration::from_millis
 /// it more, the two would count time differently, which is a difference.
 const RARE: usize = 500;
 
+/// Until most questions come to a worker that has had them twice and gives its reply again.
+const OFTEN: usize = 4;
+
 /// How long silence lasts until it is an answer to a packet that asks nothing.
 const NO_QUESTION: Duration = Duration::from_millis(150);
 
@@ -110,9 +113,9 @@ impl Comparison {
         self
     }
 
-    /// Asks one question in three so often before the answers that count: a server may remember what it said.
-    pub fn repeated(mut self, times: usize) -> Self {
-        self.repeated = times;
+    /// Asks one question in three several times before the answers that count: a server may remember what it said.
+    pub fn repeated(mut self) -> Self {
+        self.repeated = OFTEN;
         self
     }
 

@@ -79,6 +79,7 @@ fn check(set: &Set) {
     let rewrites_ttl = set.corefile.contains("rewrite continue ttl ");
     let has_templates = set.corefile.contains("template ");
     let report = Comparison::new(("CoreDNS", coredns.addr()), ("Rhumb", rhumb.addr()))
+        .repeated()
         .lanes(lanes)
         .timeout(if set.in_order { Duration::from_millis(120) } else { Duration::from_millis(700) })
         .accept(move |difference| {

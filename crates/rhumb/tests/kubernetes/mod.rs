@@ -21,10 +21,6 @@ use testkit::{DnsServer, Kind, ports};
 pub use meant::Meant;
 pub use others::{AUTOPATH, K8S_EXTERNAL};
 
-/// How often questions are repeated: until most of them come to a worker that has had them twice and gives its reply
-/// again.
-pub const OFTEN: usize = 4;
-
 /// A cluster full of made-up objects.
 pub struct World {
     pub seed: u64,
