@@ -70,7 +70,7 @@ fn serve(socket: &UdpSocket, asked: &AtomicU64) -> Result<()> {
             for i in 0..count {
                 let packet = recv.packet(i);
                 if answer(packet.bytes, send.buffer()).is_some() {
-                    send.commit(&packet.reply_to);
+                    send.commit(&packet.reply_to());
                 }
             }
             send.send(socket);

@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 if let Some(flags) = reply.get_mut(2) {
                     *flags |= 0x80;
                 }
-                send.commit(&packet.reply_to);
+                send.commit(&packet.reply_to());
             }
             send.send(&socket);
             if count < BATCH {

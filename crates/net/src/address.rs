@@ -1,16 +1,16 @@
-//! A peer's address as the kernel wrote it, kept as bytes: read without `unsafe`, sent back without conversion.
+//! A peer's address as the kernel wrote it: read without `unsafe`, sent back without conversion.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
 /// Room for `sockaddr_in` or `sockaddr_in6`. `sockaddr_storage` would be 128 bytes per slot for nothing, since
-/// our sockets are of these two families only.
+/// our sockets are of these two families only. In words, since octets would be copied one by one.
 #[derive(Clone, Copy)]
-#[repr(C, align(4))]
-pub(crate) struct RawAddr([u8; RawAddr::SIZE]);
+#[repr(C)]
+pub(crate) struct RawAddr([u32; RawAddr::SIZE / 4]);
 
 impl RawAddr {
     pub(crate) const SIZE: usize = size_of::<libc::sockaddr_in6>();
-    pub(crate) const ZERO: RawAddr = RawAddr([0; Self::SIZE]);
+    pub(crate) const ZERO: RawAddr = RawAddr([0; Self::SIZE / 4]);
     const V4_SIZE: usize = size_of::<libc::sockaddr_in>();
 
     /// The length to hand to the kernel with this address.
@@ -19,35 +19,45 @@ impl RawAddr {
     }
 
     pub(crate) fn from_bytes(bytes: [u8; Self::SIZE]) -> Self {
-        Self(bytes)
+        let mut words = [0; Self::SIZE / 4];
+        for (word, octets) in words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u32::from_ne_bytes(*octets);
+        }
+        Self(words)
     }
 
     /// As Rust writes it; `None` if it is of another family.
     pub(crate) fn to_socket_addr(self) -> Option<SocketAddr> {
-        let port = u16::from_be_bytes(self.at::<2, 2>());
+        let [head, second, a, b, c, d, scope] = self.0;
+        let [.., p0, p1] = head.to_ne_bytes();
+        let port = u16::from_be_bytes([p0, p1]);
         match self.family() {
-            libc::AF_INET => Some(SocketAddrV4::new(Ipv4Addr::from(self.at::<4, 4>()), port).into()),
+            libc::AF_INET => Some(SocketAddrV4::new(Ipv4Addr::from(second.to_ne_bytes()), port).into()),
             libc::AF_INET6 => {
-                let flow = u32::from_ne_bytes(self.at::<4, 4>());
-                let scope = u32::from_ne_bytes(self.at::<24, 4>());
-                Some(SocketAddrV6::new(Ipv6Addr::from(self.at::<8, 16>()), port, flow, scope).into())
+                // The address is in the order of the network, so its words are as well.
+                let high = u64::from(u32::from_be(a)) << 32 | u64::from(u32::from_be(b));
+                let low = u64::from(u32::from_be(c)) << 32 | u64::from(u32::from_be(d));
+                let ip = Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low));
+                Some(SocketAddrV6::new(ip, port, second, scope).into())
             }
             _ => None,
         }
     }
 
-    fn family(&self) -> libc::c_int {
-        libc::c_int::from(libc::sa_family_t::from_ne_bytes(self.at::<0, 2>()))
+    /// The address of who sent something; IPv4 is never mapped.
+    pub(crate) fn remote(&self) -> SocketAddr {
+        // The kernel writes no other family on our sockets; if it did, the address that takes no reply is the
+        // honest one.
+        self.to_socket_addr().map_or(NOBODY, unmapped)
     }
 
-    /// `N` bytes from `START`, both known at compile time, so that this is a plain load.
-    fn at<const START: usize, const N: usize>(&self) -> [u8; N] {
-        const { assert!(START + N <= Self::SIZE) };
-        let mut out = [0; N];
-        out.copy_from_slice(&self.0[START..START + N]);
-        out
+    fn family(&self) -> libc::c_int {
+        let [f0, f1, ..] = self.0[0].to_ne_bytes();
+        libc::c_int::from(libc::sa_family_t::from_ne_bytes([f0, f1]))
     }
 }
+
+const NOBODY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 // The offsets used above are the kernel's; here the compiler compares them with libc's.
 const _: () = {
@@ -59,7 +69,8 @@ const _: () = {
     assert!(offset_of!(libc::sockaddr_in, sin_addr) == 4 && offset_of!(libc::sockaddr_in6, sin6_addr) == 8);
     assert!(offset_of!(libc::sockaddr_in6, sin6_flowinfo) == 4);
     assert!(offset_of!(libc::sockaddr_in6, sin6_scope_id) == 24);
-    assert!(RawAddr::SIZE == 28 && align_of::<RawAddr>() >= align_of::<libc::sockaddr_in6>());
+    assert!(RawAddr::SIZE == 28 && size_of::<RawAddr>() == RawAddr::SIZE);
+    assert!(align_of::<RawAddr>() >= align_of::<libc::sockaddr_in6>());
 };
 
 /// An IPv4 client on a dual-stack socket is shown as `::ffff:a.b.c.d`; to everyone above it is `a.b.c.d`.

@@ -3,7 +3,9 @@
 //! The layout is the kernel's (`struct cmsghdr`: a word of length, level, type, then the data); libc's CMSG macros
 //! would do the same with raw pointers.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use crate::address;
 
 const HEADER: usize = size_of::<usize>() + 8;
 const V4_DATA: usize = size_of::<libc::in_pktinfo>();
@@ -56,7 +58,19 @@ pub(crate) enum Local {
     V6(Ipv6Addr, u32),
 }
 
+impl Local {
+    /// IPv4 is never mapped.
+    pub(crate) fn address(self) -> Option<IpAddr> {
+        match self {
+            Local::Unknown => None,
+            Local::V4(ip) => Some(ip.into()),
+            Local::V6(ip, _) => Some(address::unmapped_ip(ip)),
+        }
+    }
+}
+
 /// Finds the pktinfo among the received control messages.
+#[inline]
 pub(crate) fn parse(mut control: &[u8]) -> Local {
     while let Some((header, rest)) = control.split_first_chunk::<HEADER>() {
         let len = usize::from_ne_bytes(chunk(header, 0));
@@ -82,27 +96,26 @@ pub(crate) fn parse(mut control: &[u8]) -> Local {
     Local::Unknown
 }
 
-/// The control message that makes a reply leave from `local`.
-pub(crate) fn build(local: Local) -> Control {
-    let mut control = Control::NONE;
+/// Writes the control message that makes a reply leave from `local`.
+pub(crate) fn write(local: Local, control: &mut Control) {
+    control.len = 0;
     match local {
         Local::Unknown => {}
         Local::V4(addr) if is_group(addr) => {}
         Local::V4(addr) => {
             // struct in_pktinfo { ipi_ifindex, ipi_spec_dst, ipi_addr }: the second is the source.
-            header(&mut control, libc::IPPROTO_IP, libc::IP_PKTINFO, V4_DATA);
+            header(control, libc::IPPROTO_IP, libc::IP_PKTINFO, V4_DATA);
             control.buf.0[HEADER + 4..HEADER + 8].copy_from_slice(&addr.octets());
         }
         Local::V6(addr, _) if addr.to_ipv4_mapped().is_some_and(is_group) => {}
         Local::V6(addr, index) => {
             // A multicast address is nobody's source: the kernel chooses one on the same interface.
             let source = if addr.is_multicast() { Ipv6Addr::UNSPECIFIED } else { addr };
-            header(&mut control, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, V6_DATA);
+            header(control, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, V6_DATA);
             control.buf.0[HEADER..HEADER + 16].copy_from_slice(&source.octets());
             control.buf.0[HEADER + 16..HEADER + 20].copy_from_slice(&index.to_ne_bytes());
         }
     }
-    control
 }
 
 fn header(control: &mut Control, level: i32, kind: i32, data: usize) {
@@ -110,6 +123,7 @@ fn header(control: &mut Control, level: i32, kind: i32, data: usize) {
     header[..HEADER - 8].copy_from_slice(&(HEADER + data).to_ne_bytes());
     header[HEADER - 8..HEADER - 4].copy_from_slice(&level.to_ne_bytes());
     header[HEADER - 4..].copy_from_slice(&kind.to_ne_bytes());
+    control.buf.0[HEADER..].fill(0);
     control.len = space(data);
 }
 
@@ -140,6 +154,13 @@ const _: () = {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn build(local: Local) -> Control {
+        // Whatever was there before.
+        let mut control = Control { buf: ControlBuf([0xFF; ControlBuf::SIZE]), len: 7 };
+        write(local, &mut control);
+        control
+    }
 
     #[test]
     fn what_is_built_is_read_back() {

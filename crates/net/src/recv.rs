@@ -4,24 +4,42 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsFd;
 
-use crate::{ReplyTo, control, sys};
+use crate::address::RawAddr;
+use crate::control::{self, Local};
+use crate::{ReplyTo, sys};
 
 /// Room for a batch of datagrams, allocated once. One per worker is enough for all its sockets.
 pub struct RecvBatch(sys::Incoming);
 
 /// One datagram of a batch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Received<'a> {
     /// The datagram, cut to the size of a slot.
     pub bytes: &'a [u8],
     /// The datagram was larger than a slot, and the rest is lost.
     pub truncated: bool,
+    peer: &'a RawAddr,
+    local: Local,
+}
+
+impl Received<'_> {
     /// Who sent it; IPv4 is never mapped.
-    pub remote: SocketAddr,
+    #[inline]
+    pub fn remote(&self) -> SocketAddr {
+        self.peer.remote()
+    }
+
     /// The address it was sent to, if the socket was bound with pktinfo; IPv4 is never mapped.
-    pub local: Option<IpAddr>,
+    #[inline]
+    pub fn local(&self) -> Option<IpAddr> {
+        self.local.address()
+    }
+
     /// The way back.
-    pub reply_to: ReplyTo,
+    #[inline]
+    pub fn reply_to(&self) -> ReplyTo {
+        ReplyTo::new(*self.peer, self.local)
+    }
 }
 
 impl RecvBatch {
@@ -55,14 +73,13 @@ impl RecvBatch {
     }
 
     /// One of them. Panics if `i` is not below what `recv` returned.
+    #[inline]
     pub fn packet(&self, i: usize) -> Received<'_> {
-        let reply_to = ReplyTo::new(*self.0.peer(i), control::parse(self.0.control(i)));
         Received {
             bytes: self.0.bytes(i),
             truncated: self.0.truncated(i),
-            remote: reply_to.remote(),
-            local: reply_to.local(),
-            reply_to,
+            peer: self.0.peer(i),
+            local: control::parse(self.0.control(i)),
         }
     }
 }

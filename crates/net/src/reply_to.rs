@@ -1,9 +1,9 @@
 //! Where a reply goes and where it comes from: all that is kept of a datagram that is answered later.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
-use crate::address::{self, RawAddr};
+use crate::address::RawAddr;
 use crate::control::{self, Control, Local};
 
 /// The way back of one datagram. Small and `Copy`; valid for the socket it came by, from any thread.
@@ -23,27 +23,26 @@ impl ReplyTo {
     }
 
     pub(crate) fn control(&self) -> Control {
-        control::build(self.local)
+        let mut control = Control::NONE;
+        self.write_control(&mut control);
+        control
+    }
+
+    /// Makes the reply leave from where the query came to.
+    pub(crate) fn write_control(&self, control: &mut Control) {
+        control::write(self.local, control);
     }
 
     /// The peer's address; IPv4 is never mapped.
     pub fn remote(&self) -> SocketAddr {
-        // The kernel writes no other family on our sockets; if it did, the address that takes no reply is the
-        // honest one.
-        self.peer.to_socket_addr().map_or(NOBODY, address::unmapped)
+        self.peer.remote()
     }
 
     /// The local address the datagram was sent to, if the socket was bound with pktinfo; IPv4 is never mapped.
     pub fn local(&self) -> Option<IpAddr> {
-        match self.local {
-            Local::Unknown => None,
-            Local::V4(ip) => Some(ip.into()),
-            Local::V6(ip, _) => Some(address::unmapped_ip(ip)),
-        }
+        self.local.address()
     }
 }
-
-const NOBODY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 impl fmt::Debug for ReplyTo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

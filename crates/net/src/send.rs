@@ -56,7 +56,7 @@ impl SendBatch {
     pub fn commit(&mut self, to: &ReplyTo) {
         let slot = &mut self.slots[self.len];
         slot.to = *to;
-        slot.control = to.control();
+        to.write_control(&mut slot.control);
         self.len += 1;
     }
 

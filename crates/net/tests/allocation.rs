@@ -73,9 +73,9 @@ fn steady_state_allocates_nothing() {
                 if i % 2 == 0 {
                     replies.buffer().extend_from_slice(packet.bytes);
                     replies.buffer().resize(packet.bytes.len(), 2);
-                    replies.commit(&packet.reply_to);
+                    replies.commit(&packet.reply_to());
                 } else {
-                    server.send_to(packet.bytes, &packet.reply_to).unwrap();
+                    server.send_to(packet.bytes, &packet.reply_to()).unwrap();
                 }
                 left -= 1;
             }

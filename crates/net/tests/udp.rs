@@ -63,13 +63,13 @@ fn check_reply_source(server: &UdpSocket, to: &[SocketAddr], knows_local: bool) 
         assert_eq!(recv(&mut batch, server), 1);
         let packet = batch.packet(0);
         assert_eq!(packet.bytes, b"query");
-        assert_eq!(packet.remote, client.local_addr().unwrap(), "to {to}");
-        assert_eq!(packet.local, knows_local.then_some(to.ip()), "to {to}");
+        assert_eq!(packet.remote(), client.local_addr().unwrap(), "to {to}");
+        assert_eq!(packet.local(), knows_local.then_some(to.ip()), "to {to}");
         assert!(!packet.truncated);
         replies.buffer().extend_from_slice(b"batched");
-        replies.commit(&packet.reply_to);
+        replies.commit(&packet.reply_to());
         assert_eq!(replies.send(server), SendReport { sent: 1, failed: 0 }, "to {to}");
-        server.send_to(b"late", &packet.reply_to).unwrap();
+        server.send_to(b"late", &packet.reply_to()).unwrap();
         assert_eq!(
             (receive(&client), receive(&client)),
             (b"batched".to_vec(), b"late".to_vec()),
@@ -150,9 +150,9 @@ fn many_in_one_batch() {
             let packet = batch.packet(i);
             let from = usize::from(packet.bytes[0]);
             assert_eq!(packet.bytes, vec![from as u8; from + 1]);
-            assert_eq!(packet.remote, clients[from].local_addr().unwrap());
+            assert_eq!(packet.remote(), clients[from].local_addr().unwrap());
             replies.buffer().extend_from_slice(packet.bytes);
-            replies.commit(&packet.reply_to);
+            replies.commit(&packet.reply_to());
         }
         assert_eq!((replies.len(), replies.is_full()), (count, count == 16));
         assert_eq!(replies.send(&server), SendReport { sent: count, failed: 0 });
@@ -176,8 +176,8 @@ fn one_batch_serves_sockets_of_both_families() {
         let client = client(server.local_addr());
         client.send(b"x").unwrap();
         assert_eq!(recv(&mut batch, server), 1);
-        assert_eq!(batch.packet(0).remote.ip(), server.local_addr().ip());
-        assert_eq!(batch.packet(0).local.is_some(), server.local_addr().is_ipv6());
+        assert_eq!(batch.packet(0).remote().ip(), server.local_addr().ip());
+        assert_eq!(batch.packet(0).local().is_some(), server.local_addr().is_ipv6());
     }
 }
 
@@ -219,7 +219,7 @@ fn late_reply_from_another_thread() {
     client.send(b"slow").unwrap();
     let mut batch = RecvBatch::new(1, 512);
     assert_eq!(recv(&mut batch, &server), 1);
-    let to = batch.packet(0).reply_to;
+    let to = batch.packet(0).reply_to();
     drop(batch);
     assert_eq!(
         (to.remote(), to.local()),
@@ -238,7 +238,7 @@ fn refused_reply_is_left_out_alone() {
     client.send(b"x").unwrap();
     let mut batch = RecvBatch::new(1, 512);
     assert_eq!(recv(&mut batch, &server), 1);
-    let to = batch.packet(0).reply_to;
+    let to = batch.packet(0).reply_to();
     // More than a datagram can hold: EMSGSIZE. First, in the middle, twice in a row, last.
     let too_large = 70_000;
     let mut replies = SendBatch::new(8);
@@ -263,7 +263,7 @@ fn buffer_without_commit_stays_free() {
     assert_eq!(replies.send(&server), SendReport::default());
     assert!(replies.buffer().is_empty() && replies.buffer().capacity() >= 4096);
     replies.buffer().extend_from_slice(b"kept");
-    replies.commit(&batch.packet(0).reply_to);
+    replies.commit(&batch.packet(0).reply_to());
     assert!(replies.is_full());
     assert_eq!(replies.send(&server).sent, 1);
     assert_eq!(receive(&client), b"kept");

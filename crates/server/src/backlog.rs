@@ -148,7 +148,7 @@ mod tests {
         epoll.wait(&mut Events::with_capacity(1), Some(Duration::from_secs(5))).expect("arrived");
         let mut batch = RecvBatch::new(1, 512);
         assert_eq!(batch.recv(&socket).expect("received"), 1);
-        let to = batch.packet(0).reply_to;
+        let to = batch.packet(0).reply_to();
         (Arc::new(socket), client, to)
     }
 

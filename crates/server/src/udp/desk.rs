@@ -110,45 +110,47 @@ impl Desk<'_> {
 
     fn answer_one(&mut self, i: usize, served: &mut Served, service: &Arc<Service>) {
         let packet = self.incoming.packet(i);
-        let local = match packet.local {
+        let remote = packet.remote();
+        let local = match packet.local() {
             Some(ip) => SocketAddr::new(ip, served.endpoint.bound.port()),
             None => served.endpoint.bound,
         };
-        let mut client = Client { remote: packet.remote, local, transport: Transport::Udp };
+        let mut client = Client { remote, local, transport: Transport::Udp };
         let mut query = packet.bytes;
         if let Some(proxied) = &service.proxied {
             let now = Instant::now();
-            match proxied.unwrap(packet.bytes, packet.remote, now, &mut served.sessions) {
+            match proxied.unwrap(packet.bytes, remote, now, &mut served.sessions) {
                 Ok(Some(unwrapped)) => {
-                    client.remote = unwrapped.client.unwrap_or(packet.remote);
+                    client.remote = unwrapped.client.unwrap_or(remote);
                     self.walk.announce(unwrapped.tlvs);
                     query = unwrapped.payload;
                 }
                 Ok(None) => return,
-                Err(why) => return proxied::warn(packet.remote, why),
+                Err(why) => return proxied::warn(remote, why),
             }
         } else {
             self.walk.announce(&[]);
         }
-        let to = packet.reply_to;
         let hash = self.hashes.as_ref().and_then(|hashes| hashes.get(i).copied());
         let out = self.outgoing.buffer();
         match exchange::answer(service, &mut self.walk, &mut self.repeats, client, query, hash, out) {
-            Handled::Reply => self.outgoing.commit(&to),
+            Handled::Reply => self.outgoing.commit(&packet.reply_to()),
             Handled::Nothing => {}
             Handled::Waiting(pending, block) => match Permit::take() {
                 Some(permit) => {
+                    let to = packet.reply_to();
                     let later = self.put_aside(block, service, served, to);
                     self.wait(later, pending, permit);
                 }
                 None => {
                     self.walk.recover();
                     if self.walk.encode(None, out) {
-                        self.outgoing.commit(&to);
+                        self.outgoing.commit(&packet.reply_to());
                     }
                 }
             },
             Handled::Streaming(messages, block) => {
+                let to = packet.reply_to();
                 let mut later = self.put_aside(block, service, served, to);
                 later.stream(messages);
                 self.spare(later);
