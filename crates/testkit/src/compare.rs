@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::client::{self, Outcome};
 use crate::error::{Context, Error, Result};
@@ -31,6 +31,9 @@ const RARE: usize = 500;
 
 /// Until most questions come to a worker that has had them twice and gives its reply again.
 const OFTEN: usize = 4;
+
+/// An answer that takes longer was waited for.
+const AT_ONCE: Duration = Duration::from_millis(20);
 
 /// How long silence lasts until it is an answer to a packet that asks nothing.
 const NO_QUESTION: Duration = Duration::from_millis(150);
@@ -185,10 +188,12 @@ impl Comparison {
         if first[0].reply().is_some() != first[1].reply().is_some() { once() } else { Ok(first) }
     }
 
-    /// Ends early where one does not answer: each time would be waited for.
+    /// Ends early where an answer is waited for: each time would be.
     fn repeat(&self, query: &GeneratedQuery) -> Result<()> {
         for _ in 0..self.repeated {
-            if self.ask(query)?.iter().any(|outcome| outcome.reply().is_none()) {
+            let began = Instant::now();
+            let silent = self.ask(query)?.iter().any(|outcome| outcome.reply().is_none());
+            if silent || began.elapsed() > AT_ONCE {
                 break;
             }
         }
