@@ -42,7 +42,8 @@ pub use instance::Server;
 pub use permit::{REFUSED_TO_WAIT, waiting};
 pub use plugin::{
     BlockFilter, CacheBypass, Existence, Foresight, Forwarded, Hooks, Lasting, Messages, Metadata, Observer,
-    Outside, Place, Plugin, Reached, Ready, Repeating, Resume, SearchPath, Step, Tap, Task, Turn, task,
+    Outside, Place, Plugin, Reached, Ready, Repeating, Resume, SearchPath, Step, Tap, Task, Turn, Unchanging,
+    task,
 };
 pub use proxied::{Proxied, ProxyPolicy, SessionLimits};
 pub use repeat::Again;

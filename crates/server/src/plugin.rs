@@ -259,6 +259,15 @@ pub trait Repeating {
     fn again(&self, _kept: [u64; 2], _again: &mut Again<'_>) {}
 }
 
+/// The answer of plugins that look at nothing but the packet and so do the same with it for ever.
+pub struct Unchanging;
+
+impl Repeating for Unchanging {
+    fn lasting(&self, _: &mut Sent<'_>) -> Lasting {
+        Lasting::Always
+    }
+}
+
 /// How long a reply would be made again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lasting {

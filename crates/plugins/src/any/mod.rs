@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Lasting, Plugin, Repeating, Sent, Step, Visit};
+use server::{Plugin, Repeating, Step, Unchanging, Visit};
 use wire::{Class, Owner, Rtype, Section};
 
 pub(crate) use setup::setup;
@@ -31,12 +31,6 @@ impl Plugin for Any {
     }
 
     fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
-    }
-}
-
-impl Repeating for Any {
-    fn lasting(&self, _: &mut Sent<'_>) -> Lasting {
-        Lasting::Always
+        Some(&Unchanging)
     }
 }

@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Lasting, Plugin, Repeating, Sent, Step, Visit};
+use server::{Plugin, Repeating, Step, Unchanging, Visit};
 
 pub(crate) use setup::setup;
 
@@ -29,12 +29,6 @@ impl Plugin for Bufsize {
     }
 
     fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
-    }
-}
-
-impl Repeating for Bufsize {
-    fn lasting(&self, _: &mut Sent<'_>) -> Lasting {
-        Lasting::Always
+        Some(&Unchanging)
     }
 }

@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Hooks, Lasting, Plugin, Repeating, Sent, Step, Turn, Visit};
+use server::{Hooks, Plugin, Repeating, Step, Turn, Unchanging, Visit};
 use wire::Flags;
 
 pub(crate) use setup::setup;
@@ -62,12 +62,6 @@ impl Plugin for Header {
     }
 
     fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
-    }
-}
-
-impl Repeating for Header {
-    fn lasting(&self, _: &mut Sent<'_>) -> Lasting {
-        Lasting::Always
+        Some(&Unchanging)
     }
 }

@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Hooks, Lasting, Plugin, Repeating, Sent, Step, Turn, Visit};
+use server::{Hooks, Plugin, Repeating, Step, Turn, Unchanging, Visit};
 use wire::{Opt, option};
 
 pub(crate) use setup::setup;
@@ -46,12 +46,6 @@ impl Plugin for Nsid {
     }
 
     fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
-    }
-}
-
-impl Repeating for Nsid {
-    fn lasting(&self, _: &mut Sent<'_>) -> Lasting {
-        Lasting::Always
+        Some(&Unchanging)
     }
 }
