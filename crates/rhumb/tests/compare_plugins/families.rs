@@ -167,7 +167,6 @@ pub fn check(set: &Set) {
         let generator = Generator::from_env([Pool::new(1, NAMES.iter().copied())], options);
         let seed = generator.seed();
         let report = Comparison::new(("CoreDNS", at(&coredns)), ("Rhumb", at(&rhumb)))
-            .repeated()
             .lanes(if set.cached { 1 } else { 4 })
             .options(compare::Options { cached_ttl: set.cached, ..compare::Options::default() })
             // Longer than an upstream may take, unless silence is what is asked for.
