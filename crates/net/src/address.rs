@@ -34,11 +34,9 @@ impl RawAddr {
         match self.family() {
             libc::AF_INET => Some(SocketAddrV4::new(Ipv4Addr::from(second.to_ne_bytes()), port).into()),
             libc::AF_INET6 => {
-                // The address is in the order of the network, so its words are as well.
-                let high = u64::from(u32::from_be(a)) << 32 | u64::from(u32::from_be(b));
-                let low = u64::from(u32::from_be(c)) << 32 | u64::from(u32::from_be(d));
-                let ip = Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low));
-                Some(SocketAddrV6::new(ip, port, second, scope).into())
+                let mut octets = [0; 16];
+                octets.copy_from_slice([a, b, c, d].map(u32::to_ne_bytes).as_flattened());
+                Some(SocketAddrV6::new(octets.into(), port, second, scope).into())
             }
             _ => None,
         }

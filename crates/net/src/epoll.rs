@@ -33,19 +33,15 @@ impl Epoll {
     /// Waits until something can be read; how many are ready. `None` waits for ever. A signal ends the wait with 0.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
         events.clear();
-        match sys::epoll_wait(self.as_fd(), &mut events.list, timeout) {
-            Ok(ready) => events.ready = ready,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-        Ok(events.ready)
+        self.gather(events, timeout)?;
+        Ok(events.len())
     }
 
-    /// Adds what can be read now, as far as there is room.
-    pub(crate) fn gather(&self, events: &mut Events) -> io::Result<()> {
+    /// Waits as well, and adds what can be read to what is there, as far as there is room.
+    pub(crate) fn gather(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
         let room = events.list.get_mut(events.ready..).filter(|room| !room.is_empty());
         let Some(room) = room else { return Ok(()) };
-        match sys::epoll_wait(self.as_fd(), room, Some(Duration::ZERO)) {
+        match sys::epoll_wait(self.as_fd(), room, timeout) {
             Ok(ready) => events.ready += ready,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -64,7 +64,7 @@ impl Poll {
             events.push(*token);
         });
         if inner.revents != 0 {
-            epoll.gather(events)?;
+            epoll.gather(events, Some(Duration::ZERO))?;
         }
         Ok(events.len())
     }

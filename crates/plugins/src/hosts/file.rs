@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -20,8 +19,6 @@ pub(super) struct HostsFile {
     pub path: PathBuf,
     lines: Lines,
     reading: ArcSwap<Reading>,
-    /// That of the reading above, told after it is there.
-    number: AtomicU64,
     /// Time of change and size of what was read last.
     seen: Mutex<Option<(SystemTime, u64)>>,
     /// Entries that are not the file's, counted in the metric all the same.
@@ -39,17 +36,11 @@ pub(super) struct Reading {
 impl HostsFile {
     pub fn new(path: PathBuf, lines: Lines, inline_entries: usize) -> HostsFile {
         let reading = ArcSwap::from_pointee(Reading { number: 1, table: Table::default() });
-        let (number, seen) = (AtomicU64::new(1), Mutex::new(None));
-        HostsFile { path, lines, reading, number, seen, inline_entries, entries: register() }
+        HostsFile { path, lines, reading, seen: Mutex::new(None), inline_entries, entries: register() }
     }
 
     pub fn reading(&self) -> Guard<Arc<Reading>> {
         self.reading.load()
-    }
-
-    /// Whether no newer reading is known than the one of this number.
-    pub fn is_still(&self, number: u64) -> bool {
-        self.number.load(Ordering::Acquire) == number
     }
 
     /// Reads the file if it is another than last time. What cannot be read leaves things as they are.
@@ -74,7 +65,6 @@ impl HostsFile {
                 RELOAD_TIME.set(changed.duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()));
                 let number = self.reading.load().number + 1;
                 self.reading.store(Arc::new(Reading { number, table }));
-                self.number.store(number, Ordering::Release);
             }
             Err(error) => {
                 LOG.error(format_args!(
