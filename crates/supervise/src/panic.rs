@@ -1,0 +1,111 @@
+//! Panics as values, and the guards that catch them.
+
+use std::any::Any;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::OnceLock;
+use std::task::{Context, Poll};
+
+use metrics::{Counter, Family};
+
+use crate::hook::{Guarded, take_last};
+use crate::inject;
+
+/// Panics by task.
+pub static PANICS: Family<Counter> = Family::<Counter>::new(&["task"]);
+
+static LOG: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Sets where lines about panics go, once per process; without it they go to standard error.
+pub fn set_log(log: fn(&str)) {
+    let _ = LOG.set(log);
+}
+
+pub(crate) fn log(line: &str) {
+    match LOG.get() {
+        Some(log) => log(line),
+        None => eprintln!("{line}"),
+    }
+}
+
+pub(crate) fn count(task: &str) {
+    PANICS.with(&[task]).inc();
+}
+
+/// A panic that was caught.
+#[derive(Debug)]
+pub struct Panic {
+    pub message: String,
+    /// File, line and column; none if the hook is not installed.
+    pub place: Option<String>,
+    pub trace: Option<String>,
+}
+
+impl Panic {
+    pub(crate) fn message_of(payload: &(dyn Any + Send)) -> String {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+        text.unwrap_or("no message").to_owned()
+    }
+}
+
+impl fmt::Display for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "panic at {}: {}", self.place.as_deref().unwrap_or("an unknown place"), self.message)?;
+        self.trace.as_deref().map_or(Ok(()), |trace| write!(f, "\n{trace}"))
+    }
+}
+
+/// Runs a step of a task; a panic in it is counted and returned. Whatever the step was changing may be half changed, which
+/// the caller must be able to live with.
+#[inline]
+pub fn catch<T>(task: &str, work: impl FnOnce() -> T) -> Result<T, Panic> {
+    let guarded = Guarded::enter();
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        inject::strike(task);
+        work()
+    }));
+    drop(guarded);
+    outcome.map_err(|payload| {
+        count(task);
+        take_last().unwrap_or_else(|| Panic {
+            message: Panic::message_of(payload.as_ref()),
+            place: None,
+            trace: None,
+        })
+    })
+}
+
+/// Like [`catch`], for work that waits: each poll is guarded.
+pub async fn catch_async<F: Future>(task: &str, work: F) -> Result<F::Output, Panic> {
+    CatchAsync { task, work: Box::pin(work) }.await
+}
+
+struct CatchAsync<'t, F> {
+    task: &'t str,
+    work: Pin<Box<F>>,
+}
+
+impl<F: Future> Future for CatchAsync<'_, F> {
+    type Output = Result<F::Output, Panic>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let CatchAsync { task, work } = &mut *self;
+        match catch(task, || work.as_mut().poll(context)) {
+            Ok(polled) => polled.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    }
+}
+
+/// Runs a step of a task; a panic in it is logged and counted, and costs nothing but this step.
+#[inline]
+pub fn step<T>(task: &str, work: impl FnOnce() -> T) -> Option<T> {
+    catch(task, work).inspect_err(|panic| log(&format!("task {task}: {panic}"))).ok()
+}
+
+/// Like [`step`], for work that waits.
+pub async fn step_async<F: Future>(task: &str, work: F) -> Option<F::Output> {
+    catch_async(task, work).await.inspect_err(|panic| log(&format!("task {task}: {panic}"))).ok()
+}

@@ -1,0 +1,53 @@
+//! Tasks that start again after a panic.
+
+use std::future::Future;
+use std::io;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
+
+use crate::backoff::Backoff;
+use crate::panic::{Panic, catch, catch_async, log};
+
+/// Runs a task until it ends by itself. After a panic it starts again from the beginning: `start` must find all that is to
+/// survive outside the future it makes.
+pub async fn run<F: Future<Output = ()>>(task: &str, mut start: impl FnMut() -> F) {
+    let mut backoff = Backoff::default();
+    loop {
+        let began = Instant::now();
+        let Err(panic) = catch_async(task, async { start().await }).await else { return };
+        tokio::time::sleep(pause(task, &panic, &mut backoff, began)).await;
+    }
+}
+
+/// [`run`] on a tokio runtime, until aborted.
+pub fn spawn<F: Future<Output = ()> + Send + 'static>(
+    runtime: &Handle,
+    task: impl Into<String>,
+    start: impl FnMut() -> F + Send + 'static,
+) -> AbortHandle {
+    let task = task.into();
+    runtime.spawn(async move { run(&task, start).await }).abort_handle()
+}
+
+/// A thread that runs `work` until it returns, and again after a panic. `name` is the task's and the thread's.
+pub fn thread(name: &str, mut work: impl FnMut() + Send + 'static) -> io::Result<JoinHandle<()>> {
+    let task = name.to_owned();
+    std::thread::Builder::new().name(task.clone()).spawn(move || {
+        let mut backoff = Backoff::default();
+        loop {
+            let began = Instant::now();
+            let Err(panic) = catch(&task, &mut work) else { return };
+            std::thread::sleep(pause(&task, &panic, &mut backoff, began));
+        }
+    })
+}
+
+/// Logs a panic that ended a run, and says how long to wait before the next.
+fn pause(task: &str, panic: &Panic, backoff: &mut Backoff, began: Instant) -> Duration {
+    let pause = backoff.after(began.elapsed());
+    log(&format!("task {task}: {panic}; restarting in {pause:?}"));
+    pause
+}
