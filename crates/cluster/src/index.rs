@@ -20,7 +20,6 @@ use self::known::Known;
 use self::shared::PortLists;
 use crate::object::{EndpointSlice, Kind, Namespace, Object, Pod, Service, ServiceImport};
 use crate::snapshot::{Modified, Snapshot};
-use crate::version::Touched;
 
 /// Something that happened in the cluster, as watches tell it.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +43,6 @@ pub struct Index {
     pods: Known<Pod>,
     imports: Known<ServiceImport>,
     ports: PortLists,
-    /// What the next snapshot shows that the last one did not.
-    touched: Touched,
 }
 
 /// A kind of object, as the index deals with it.
@@ -62,9 +59,6 @@ trait Indexed: PartialEq + Sized {
 
     /// Puts an object into the tables, in the place of what was there under its key; None: no object.
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>);
-
-    /// Says what answers may be others with such an object.
-    fn touch(&self, tables: &Snapshot, touched: &mut Touched);
 
     /// Which serials move with such a change.
     fn moves(old: Option<&Self>, new: Option<&Self>) -> Moves;
@@ -97,7 +91,6 @@ impl Index {
             pods: Known::new(),
             imports: Known::new(),
             ports: PortLists::new(),
-            touched: Touched::default(),
         }
     }
 
@@ -126,17 +119,6 @@ impl Index {
     /// Everything taken in so far. Costs nothing but the copies that the next changes will make.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::new(self.next.clone())
-    }
-
-    /// The same, to be shown: snapshots that are have numbers.
-    pub(crate) fn next_snapshot(&mut self) -> Arc<Snapshot> {
-        self.next.number += 1;
-        self.snapshot()
-    }
-
-    /// What changed since it was emptied last.
-    pub(crate) fn touched(&mut self) -> &mut Touched {
-        &mut self.touched
     }
 
     /// How many objects of a kind there are.
@@ -176,15 +158,11 @@ impl Index {
             self.replace(Some(old), None, now);
         }
         let first = !std::mem::replace(&mut self.next.synced[T::KIND as usize], true);
-        if first {
-            self.touched.all();
-        }
         first || !missing.is_empty()
     }
 
     fn replace<T: Indexed>(&mut self, old: Option<&Arc<T>>, new: Option<&Arc<T>>, now: u32) -> bool {
         T::place(&mut self.next, old, new);
-        old.into_iter().chain(new).for_each(|object| object.touch(&self.next, &mut self.touched));
         T::moves(old.map(|old| &**old), new.map(|new| &**new)).apply(&mut self.next.modified, now);
         self.next.counts[T::KIND as usize] = T::known(self).len();
         true

@@ -18,7 +18,6 @@ pub mod object;
 mod selector;
 mod shards;
 mod snapshot;
-mod version;
 mod want;
 mod watch;
 
@@ -27,7 +26,6 @@ pub use key::Key;
 pub use object::{Kind, Object};
 pub use selector::{Selector, SelectorError};
 pub use snapshot::{Entry, Holder, Modified, Snapshot};
-pub use version::{Basis, Mark};
 pub use want::{Joined, Selected, Want};
 pub use watch::{
     Cluster, Level, Source, Tls, WatchError, register_metrics, set_give_back, set_logger, watch,

@@ -18,8 +18,6 @@ use crate::want::Selected;
 /// The cluster at one moment. Cheap to clone; two snapshots share all that did not change between them.
 #[derive(Clone)]
 pub struct Snapshot {
-    /// Snapshots that are shown are numbered from 1.
-    pub(crate) number: u64,
     /// Random, since names are chosen by strangers.
     pub(crate) seed: SeedableRandomState,
     pub(crate) entries: Shards<Arc<Entry>>,
@@ -60,7 +58,6 @@ pub enum Holder<'s> {
 impl Snapshot {
     pub(crate) fn new(seed: SeedableRandomState) -> Self {
         Self {
-            number: 0,
             seed,
             entries: Shards::new(),
             namespaces: Shards::new(),
@@ -71,11 +68,6 @@ impl Snapshot {
             counts: Default::default(),
             modified: Modified::default(),
         }
-    }
-
-    /// Tells it from other snapshots of its cluster; 0 before anything was known.
-    pub fn number(&self) -> u64 {
-        self.number
     }
 
     /// What is known under the two labels `name.namespace`, given as in a packet and in lower case.

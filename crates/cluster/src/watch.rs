@@ -20,7 +20,6 @@ use tokio::task::AbortHandle;
 use crate::api::Limits;
 use crate::index::Index;
 use crate::snapshot::Snapshot;
-use crate::version::{Basis, Mark, Versions};
 use crate::want::Want;
 use crate::{api, manifests};
 
@@ -70,7 +69,6 @@ pub(crate) struct Shared {
     pub(crate) source: Source,
     pub(crate) want: Want,
     pub(crate) snapshot: ArcSwap<Snapshot>,
-    pub(crate) versions: Versions,
 }
 
 /// Watches a cluster, on the current tokio runtime. A process has one watch per kind, source and want: asking again
@@ -99,7 +97,6 @@ pub(crate) fn start(
         source: source.clone(),
         want: want.clone(),
         snapshot: ArcSwap::new(Index::new().snapshot()),
-        versions: Versions::new(),
     });
     let name = source.to_string();
     let lines: Vec<Arc<Line>> = want.kinds.iter().map(|kind| Arc::new(Line::new(&name, *kind))).collect();
@@ -118,17 +115,6 @@ impl Cluster {
     /// What is known now. One atomic load.
     pub fn snapshot(&self) -> arc_swap::Guard<Arc<Snapshot>> {
         self.shared.snapshot.load()
-    }
-
-    /// Marks the present state of what an answer is made of; `serial`: it has the serial of a zone in it. Taken before
-    /// [`Cluster::snapshot`], it is at most as new as that.
-    pub fn mark(&self, basis: Basis, serial: bool) -> Mark {
-        self.shared.versions.mark(basis, serial)
-    }
-
-    /// Whether answers made of it would still be the same.
-    pub fn is_unchanged(&self, mark: Mark) -> bool {
-        self.shared.versions.is_unchanged(mark)
     }
 
     /// Everything wanted was listed whole once.

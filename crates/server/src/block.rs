@@ -86,14 +86,6 @@ impl Block {
         self
     }
 
-    /// Whether some reply passes only plugins that know how long it holds.
-    pub(crate) fn may_repeat(&self) -> bool {
-        let visited = self.wants_query | self.wants_records | self.wants_sent;
-        let met = self.chain.iter().enumerate().filter(|(place, _)| visited >> place & 1 == 1);
-        let mut known = met.map_while(|(place, plugin)| plugin.as_repeating().map(|_| place));
-        known.any(|place| self.wants_query >> place & 1 == 1)
-    }
-
     /// The plugins in the order a query meets them.
     pub fn chain(&self) -> &[Arc<dyn Plugin>] {
         &self.chain

@@ -3,12 +3,12 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use metrics::Counter;
 use wire::{Arrival, Query, Rcode};
 
 use crate::explain::Note;
-use crate::repeat::Repeats;
 use crate::service::{Served, reject};
 use crate::walk::{Driven, Pending, Walk, finish};
 use crate::{Block, Client, Messages, Outcome, Service, crash, log};
@@ -28,54 +28,19 @@ pub(crate) enum Handled {
     Streaming(Box<dyn Messages>, Arc<Block>),
 }
 
-/// Answers a packet as one before it, or takes it as far as it goes without waiting. `hash` is the packet's, if it was
-/// foreseen.
+/// Takes a packet as far as it goes without waiting. A panic in a plugin is a SERVFAIL. `arrived` spares the first plugin
+/// that measures a reading of the clock.
 // A function of its own in every build: scripts/budgets counts what happens in here.
 #[inline(never)]
 pub(crate) fn answer(
     service: &Arc<Service>,
     walk: &mut Walk,
-    repeats: &mut Repeats,
     client: Client,
     packet: &[u8],
-    hash: Option<u64>,
+    arrived: Option<Instant>,
     out: &mut Vec<u8>,
 ) -> Handled {
-    let asked = service.repeats.then(|| repeats.asked(packet, hash));
-    if let Some(asked) = asked
-        && unharmed(service, || repeats.give(asked, service, &client, out))
-    {
-        // Only packets with a header are known.
-        out[..2].copy_from_slice(&packet[..2]);
-        return Handled::Reply;
-    }
-    walk.reset(client);
-    walk.trail.time = repeats.clock;
-    let handled = walk_through(service, walk, packet, out);
-    repeats.clock = walk.trail.ended;
-    if let (Some(asked), Handled::Reply) = (asked, &handled) {
-        unharmed(service, || {
-            repeats.keep(asked, service, walk, out);
-            true
-        });
-    }
-    handled
-}
-
-/// Takes a packet as far as it goes without waiting.
-pub(crate) fn handle(
-    service: &Arc<Service>,
-    walk: &mut Walk,
-    client: Client,
-    packet: &[u8],
-    out: &mut Vec<u8>,
-) -> Handled {
-    walk.reset(client);
-    walk_through(service, walk, packet, out)
-}
-
-/// A panic in a plugin is a SERVFAIL.
-fn walk_through(service: &Arc<Service>, walk: &mut Walk, packet: &[u8], out: &mut Vec<u8>) -> Handled {
+    walk.reset(client, arrived);
     match walk.query.parse(packet) {
         Arrival::Query => {}
         Arrival::Ignore => return Handled::Nothing,
@@ -140,15 +105,6 @@ fn guarded(
     }
 }
 
-/// Does what may as well not be done. A panic is told, and nobody's query suffers.
-fn unharmed(service: &Service, work: impl FnOnce() -> bool) -> bool {
-    // What is half done is a reply that is written anew, or one that is not kept.
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        tell(service, panic);
-        false
-    })
-}
-
 fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Box<dyn Any + Send>) -> Handled {
     tell(service, panic);
     walk.recover();
@@ -198,10 +154,9 @@ impl<F: Future> Future for CatchUnwind<F> {
 
 /// Answers packets one after the other with the same memory and no socket, as a worker does: for benches,
 /// fuzzing and the test that nothing is allocated.
+#[derive(Default)]
 pub struct Exchange {
     walk: Walk,
-    /// None: every packet walks.
-    repeats: Option<Repeats>,
 }
 
 /// What came of a packet given to an [`Exchange`].
@@ -217,12 +172,7 @@ pub enum Replied {
 
 impl Exchange {
     pub fn new() -> Exchange {
-        Exchange { walk: Walk::new(), repeats: Some(Repeats::new(1)) }
-    }
-
-    /// Has every packet walk, be it known or not.
-    pub fn walking() -> Exchange {
-        Exchange { walk: Walk::new(), repeats: None }
+        Exchange::default()
     }
 
     pub fn answer(
@@ -232,25 +182,11 @@ impl Exchange {
         packet: &[u8],
         out: &mut Vec<u8>,
     ) -> Replied {
-        let handled = match &mut self.repeats {
-            Some(repeats) => {
-                // Whoever uses this may have taken a pause.
-                repeats.clock = None;
-                answer(service, &mut self.walk, repeats, client, packet, None, out)
-            }
-            None => handle(service, &mut self.walk, client, packet, out),
-        };
-        match handled {
+        match answer(service, &mut self.walk, client, packet, None, out) {
             Handled::Reply => Replied::Yes,
             Handled::Nothing => Replied::No,
             Handled::Waiting(..) | Handled::Streaming(..) => Replied::Later,
         }
-    }
-}
-
-impl Default for Exchange {
-    fn default() -> Exchange {
-        Exchange::new()
     }
 }
 
@@ -272,7 +208,7 @@ impl Service {
         let mut walk = Walk::new();
         walk.trail.notes = Some(Vec::new());
         let mut out = Vec::new();
-        let mut handled = handle(self, &mut walk, client, packet, &mut out);
+        let mut handled = answer(self, &mut walk, client, packet, None, &mut out);
         if let Handled::Waiting(pending, block) = handled {
             handled = complete(self, &mut walk, pending, &block, &mut out).await;
         }

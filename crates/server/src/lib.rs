@@ -24,7 +24,6 @@ pub mod log;
 mod permit;
 mod plugin;
 pub mod proxied;
-mod repeat;
 mod run;
 pub mod runtime;
 mod service;
@@ -41,12 +40,10 @@ pub use exchange::{Answered, Exchange, PANICS, Replied};
 pub use instance::Server;
 pub use permit::{REFUSED_TO_WAIT, waiting};
 pub use plugin::{
-    BlockFilter, CacheBypass, Existence, Foresight, Forwarded, Hooks, Lasting, Messages, Metadata, Observer,
-    Outside, Place, Plugin, Reached, Ready, Repeating, Resume, SearchPath, Step, Tap, Task, Turn, Unchanging,
-    task,
+    BlockFilter, CacheBypass, Existence, Foresight, Forwarded, Hooks, Messages, Metadata, Observer, Outside,
+    Place, Plugin, Reached, Ready, Resume, SearchPath, Step, Tap, Task, Turn, task,
 };
 pub use proxied::{Proxied, ProxyPolicy, SessionLimits};
-pub use repeat::Again;
 pub use run::{RELOAD_FAILED, Refusal, RunOptions, run};
 pub use service::{Service, Timeouts};
 pub use setup::{Availability, CorefilePoll, Link, ONCE, Periodic, PluginSpec, Setup, SetupFn};

@@ -15,7 +15,7 @@ use std::time::SystemTime;
 
 use wire::{Name, Query, Rcode, Reply};
 
-use crate::{Again, Client, Sent, Visit};
+use crate::{Client, Sent, Visit};
 
 pub use outside::{Existence, Outside, Place, Reached};
 
@@ -79,11 +79,6 @@ pub trait Plugin: Send + Sync + 'static {
 
     /// Fetches what answers will need before they are made.
     fn as_foresight(&self) -> Option<&dyn Foresight> {
-        None
-    }
-
-    /// Knows how long replies that pass it hold.
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
         None
     }
 
@@ -241,42 +236,6 @@ pub trait Observer {
 /// need not wait for the same memory one after the other. What it does not recognize costs nothing but the time saved.
 pub trait Foresight {
     fn foresee(&self, queries: &mut dyn Iterator<Item = &[u8]>);
-}
-
-/// A plugin that knows how long a reply that passed it, or that it made, would be made again for the same packet. Replies
-/// that passed only such plugins are given again without a walk, as long as all of them say that they hold. None of their
-/// other methods is called then, `sent` neither.
-pub trait Repeating {
-    /// Asked after a reply was made and written. What the plugin sees is all that the next one may depend on.
-    fn lasting(&self, sent: &mut Sent<'_>) -> Lasting;
-
-    /// Whether the reply would still be the same.
-    fn holds(&self, _kept: [u64; 2], _again: &mut Again<'_>) -> bool {
-        true
-    }
-
-    /// The reply is given again: whoever counts queries counts this one.
-    fn again(&self, _kept: [u64; 2], _again: &mut Again<'_>) {}
-}
-
-/// The answer of plugins that look at nothing but the packet and so do the same with it for ever.
-pub struct Unchanging;
-
-impl Repeating for Unchanging {
-    fn lasting(&self, _: &mut Sent<'_>) -> Lasting {
-        Lasting::Always
-    }
-}
-
-/// How long a reply would be made again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lasting {
-    /// The next one may be another one.
-    Never,
-    /// The plugin does the same with the same packet for ever, or nothing.
-    Always,
-    /// While [`Repeating::holds`] says so, who is given this.
-    While([u64; 2]),
 }
 
 /// A plugin whose answers change from one query to the next, as those of a zone with dynamic updates do.

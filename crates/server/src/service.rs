@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use wire::{Class, Edns, Flags, Name, NameBuf, Opcode, Opt, Rcode, Rtype};
@@ -13,13 +12,8 @@ use crate::visit::{MetadataView, Outcome};
 use crate::walk::{Driven, Walk};
 use crate::{Block, Plugin, Proxied, Transport};
 
-/// The next number of a service.
-static NUMBERS: AtomicU32 = AtomicU32::new(1);
-
 /// Everything behind one listening address. Replaced as a whole on reload.
 pub struct Service {
-    /// Tells it from those before it.
-    pub(crate) number: u32,
     /// `dns://:53`, as logs and metrics name the server.
     pub label: String,
     /// How many sockets the first block here wants.
@@ -29,9 +23,6 @@ pub struct Service {
     /// How clients behind proxies are known, if they are.
     pub(crate) proxied: Option<Proxied>,
     zones: Zones,
-    blocks: Vec<Arc<Block>>,
-    /// Replies may be given again without a walk: whom they come from does not depend on the client.
-    pub(crate) repeats: bool,
     /// Some plugin lets classes other than IN in.
     any_class: bool,
     /// A panic ends the process instead of the query.
@@ -82,11 +73,7 @@ impl Service {
         let mut proxied: Option<Proxied> = None;
         let (mut any_class, mut debug, mut stacktrace) = (false, false, false);
         let mut foresights: Vec<Arc<dyn Plugin>> = Vec::new();
-        let mut all: Vec<Arc<Block>> = Vec::new();
         for (zone, block) in blocks {
-            if !all.iter().any(|known| Arc::ptr_eq(known, &block)) {
-                all.push(Arc::clone(&block));
-            }
             for plugin in block.chain().iter().filter(|plugin| plugin.as_foresight().is_some()) {
                 // A block may serve several zones here.
                 if !foresights.iter().any(|known| Arc::ptr_eq(known, plugin)) {
@@ -111,18 +98,12 @@ impl Service {
             by_name.entry(zone.wire().to_ascii_lowercase()).or_default().push(block);
         }
         let root = by_name.remove(Name::ROOT.wire()).unwrap_or_default();
-        let repeats = proxied.is_none()
-            && all.iter().any(|block| block.may_repeat())
-            && !all.iter().any(|block| block.is_filtered());
         Service {
-            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             label,
             sockets,
             backlog,
             proxied,
             zones: Zones { by_name, root },
-            blocks: all,
-            repeats,
             any_class,
             debug,
             stacktrace,
@@ -142,16 +123,6 @@ impl Service {
         for foresight in self.foresights.iter().filter_map(|plugin| plugin.as_foresight()) {
             foresight.foresee(&mut queries.clone());
         }
-    }
-
-    pub(crate) fn block(&self, number: usize) -> Option<&Arc<Block>> {
-        self.blocks.get(number)
-    }
-
-    /// The number of a block, if it has one that fits.
-    pub(crate) fn number_of(&self, block: &Arc<Block>) -> Option<u8> {
-        let at = self.blocks.iter().position(|known| Arc::ptr_eq(known, block))?;
-        u8::try_from(at).ok()
     }
 
     /// Has an answer counted that no block made.

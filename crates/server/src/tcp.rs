@@ -162,7 +162,7 @@ async fn read(
         let service = endpoint.service.load_full();
         let mut out = Vec::with_capacity(512);
         walk.announce(announced);
-        let handled = exchange::handle(&service, &mut walk, client, &inbox[2..2 + len], &mut out);
+        let handled = exchange::answer(&service, &mut walk, client, &inbox[2..2 + len], None, &mut out);
         inbox.drain(..2 + len);
         match handled {
             Handled::Reply => {

@@ -21,7 +21,6 @@ use net::{Epoll, Events, Reactor, UdpSocket, Waker};
 
 use crate::endpoint::Endpoint;
 use crate::proxied::sessions::Sessions;
-use crate::repeat::Repeats;
 use crate::{log, runtime};
 use desk::Desk;
 use later::Finished;
@@ -78,7 +77,7 @@ impl Workers {
                 // Plugins make their timers and tasks here, before the walk moves to tokio.
                 let _entered = runtime::handle().enter();
                 log::attach();
-                work(&theirs, &Reactor::open(epoll), Repeats::new(count));
+                work(&theirs, &Reactor::open(epoll));
             })?;
             self.workers.push(Worker { inbox, thread: Some(thread) });
         }
@@ -148,11 +147,11 @@ struct Served {
     sessions: Sessions,
 }
 
-fn work(inbox: &Inbox, reactor: &Reactor, repeats: Repeats) {
+fn work(inbox: &Inbox, reactor: &Reactor) {
     let mut sockets: Vec<Option<Served>> = Vec::new();
     let mut events = Events::with_capacity(64);
     let parked = Parked::new(Arc::clone(&inbox.bell), Finished::await_elsewhere);
-    let mut desk = Desk::new(reactor, parked, repeats);
+    let mut desk = Desk::new(reactor, parked);
     let mut until: Option<Instant> = None;
     loop {
         let timeout = match until {

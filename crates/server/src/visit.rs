@@ -269,21 +269,6 @@ impl Sent<'_> {
         self.trail.outcome
     }
 
-    /// A complaint about the reply.
-    pub fn error(&self) -> Option<&str> {
-        self.trail.error.as_deref()
-    }
-
-    /// The place in the chain of the plugin that made the reply.
-    pub fn answered_at(&self) -> Option<usize> {
-        self.trail.answered_at
-    }
-
-    /// Whether this plugin made the reply.
-    pub fn is_mine(&self) -> bool {
-        self.trail.answered_at == Some(self.place)
-    }
-
     pub fn metadata(&self, label: &str) -> Option<String> {
         let view = MetadataView::new(self.query, self.reply, self.client, self.trail, self.slots);
         self.block.metadata(label, view)

@@ -134,8 +134,8 @@ impl Walk {
         }
     }
 
-    /// Gets ready for the next query.
-    pub(crate) fn reset(&mut self, client: Client) {
+    /// Gets ready for the next query; `time` is the clock's, if somebody just read it.
+    pub(crate) fn reset(&mut self, client: Client, time: Option<Instant>) {
         self.client = client;
         let trail = &mut self.trail;
         trail.floor = 0;
@@ -147,7 +147,7 @@ impl Walk {
         trail.answered_at = None;
         trail.deadline = None;
         trail.began = None;
-        trail.time = None;
+        trail.time = time;
         trail.ended = None;
         trail.depth = 0;
     }

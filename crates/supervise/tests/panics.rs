@@ -35,7 +35,11 @@ fn a_step_costs_itself() {
     assert_eq!(count("stepping"), 1);
     let lines = lines("task stepping: ");
     assert_eq!(lines.len(), 1);
-    assert!(lines[0].starts_with("task stepping: panic at crates/supervise/tests/panics.rs:"), "{}", lines[0]);
+    assert!(
+        lines[0].starts_with("task stepping: panic at crates/supervise/tests/panics.rs:"),
+        "{}",
+        lines[0]
+    );
     assert!(lines[0].ends_with(": two"), "{}", lines[0]);
 }
 

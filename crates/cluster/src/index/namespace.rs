@@ -7,7 +7,6 @@ use super::shared::PortLists;
 use super::{Index, Indexed, Moves};
 use crate::object::{Kind, Namespace};
 use crate::snapshot::Snapshot;
-use crate::version::Touched;
 
 impl Indexed for Namespace {
     const KIND: Kind = Kind::Namespace;
@@ -29,11 +28,6 @@ impl Indexed for Namespace {
         if let Some(new) = new {
             tables.namespaces.insert(hash, Arc::clone(new), |_| true);
         }
-    }
-
-    /// All names in it come and go with it.
-    fn touch(&self, _: &Snapshot, touched: &mut Touched) {
-        touched.all();
     }
 
     /// CoreDNS's serials do not move with namespaces.

@@ -8,7 +8,6 @@ use super::shared::PortLists;
 use super::{Index, Indexed, Moves};
 use crate::object::{Kind, Pod};
 use crate::snapshot::Snapshot;
-use crate::version::Touched;
 
 impl Indexed for Pod {
     const KIND: Kind = Kind::Pod;
@@ -33,9 +32,6 @@ impl Indexed for Pod {
             tables.pods.insert(hash(address), (address, Arc::clone(new)), before);
         }
     }
-
-    /// No entry tells of pods.
-    fn touch(&self, _: &Snapshot, _: &mut Touched) {}
 
     fn moves(old: Option<&Self>, new: Option<&Self>) -> Moves {
         let same = match (old, new) {

@@ -9,7 +9,6 @@ use super::shared::PortLists;
 use super::{Index, Indexed, Moves};
 use crate::object::{External, Kind, Service};
 use crate::snapshot::{Owner, Snapshot};
-use crate::version::Touched;
 
 impl Indexed for Service {
     const KIND: Kind = Kind::Service;
@@ -40,10 +39,6 @@ impl Indexed for Service {
         let outside = |service: &Arc<Self>| holding(service, external_addresses(service));
         let (before, after) = (old.filter(has_outside).map(outside), new.filter(has_outside).map(outside));
         addresses::replace(&mut tables.external, &hash, before.as_ref(), after.as_ref());
-    }
-
-    fn touch(&self, tables: &Snapshot, touched: &mut Touched) {
-        touched.entry(tables.hash(self.key.as_bytes()));
     }
 
     fn moves(old: Option<&Self>, new: Option<&Self>) -> Moves {

@@ -8,7 +8,6 @@ use super::shared::PortLists;
 use super::{Index, Indexed, Moves};
 use crate::object::{Kind, ServiceImport};
 use crate::snapshot::{Owner, Snapshot};
-use crate::version::Touched;
 
 impl Indexed for ServiceImport {
     const KIND: Kind = Kind::ServiceImport;
@@ -35,10 +34,6 @@ impl Indexed for ServiceImport {
         let (before, after) = (old.map(holding), new.map(holding));
         let hash = tables.address_hasher();
         addresses::replace(&mut tables.addresses, hash, before.as_ref(), after.as_ref());
-    }
-
-    fn touch(&self, tables: &Snapshot, touched: &mut Touched) {
-        touched.entry(tables.hash(self.key.as_bytes()));
     }
 
     fn moves(_: Option<&Self>, _: Option<&Self>) -> Moves {

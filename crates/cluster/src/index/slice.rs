@@ -10,7 +10,6 @@ use super::{Index, Indexed, Moves};
 use crate::key::Key;
 use crate::object::{EndpointSlice, Kind};
 use crate::snapshot::{Entry, Owner, Snapshot};
-use crate::version::Touched;
 
 impl Indexed for EndpointSlice {
     const KIND: Kind = Kind::EndpointSlice;
@@ -36,11 +35,6 @@ impl Indexed for EndpointSlice {
         let (before, after) = (old.and_then(|old| holding(old)), new.and_then(|new| holding(new)));
         let hash = tables.address_hasher();
         addresses::replace(&mut tables.addresses, hash, before.as_ref(), after.as_ref());
-    }
-
-    fn touch(&self, tables: &Snapshot, touched: &mut Touched) {
-        let keys = self.service.iter().chain(import_of(self));
-        keys.for_each(|key| touched.entry(tables.hash(key.as_bytes())));
     }
 
     /// All that is kept of a slice shows in answers. A slice of nobody shows nowhere.

@@ -7,7 +7,6 @@ use tempfile::TempDir;
 use super::folder::{Folder, Scan};
 use crate::index::Index;
 use crate::object::{Kind, Object, ServiceType};
-use crate::version::Versions;
 use crate::want::Want;
 use crate::watch::{Shared, Source};
 
@@ -24,7 +23,6 @@ impl Looked {
             source: Source::Manifests(dir.path().to_owned()),
             want: Want { kinds: Kind::ALL.to_vec(), ..Want::default() },
             snapshot: ArcSwap::new(Index::new().snapshot()),
-            versions: Versions::new(),
         };
         Self { folder: Some(Folder::new(dir.path().to_owned(), Arc::new(shared))), dir }
     }

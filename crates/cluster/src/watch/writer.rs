@@ -109,10 +109,8 @@ impl Writer {
     }
 
     fn show(&mut self, shared: &Shared, now: Instant) {
-        let snapshot = self.index.next_snapshot();
-        let before = shared.snapshot.swap(Arc::clone(&snapshot));
-        let serials = before.modified() != snapshot.modified();
-        shared.versions.move_on(self.index.touched(), serials);
+        let snapshot = self.index.snapshot();
+        shared.snapshot.store(Arc::clone(&snapshot));
         self.triggered.drain(..).for_each(|(service, when)| when.served(&snapshot, &service));
         self.shown = Some(now);
         self.show_at = None;

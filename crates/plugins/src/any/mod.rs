@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Plugin, Repeating, Step, Unchanging, Visit};
+use server::{Plugin, Step, Visit};
 use wire::{Class, Owner, Rtype, Section};
 
 pub(crate) use setup::setup;
@@ -28,9 +28,5 @@ impl Plugin for Any {
             data.text(b"ANY obsoleted").text(b"See RFC 8482");
         });
         Step::Answer
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(&Unchanging)
     }
 }

@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Plugin, Repeating, Step, Unchanging, Visit};
+use server::{Plugin, Step, Visit};
 
 pub(crate) use setup::setup;
 
@@ -26,9 +26,5 @@ impl Plugin for Bufsize {
             visit.note(|_| format!("the client can take {asked} octets over UDP; capped to {size}"));
         }
         Step::Next
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(&Unchanging)
     }
 }

@@ -20,8 +20,6 @@ const PASSED: u64 = 1;
 const HAD_AD: u64 = 2;
 /// In the slot: nothing about the name is ever kept.
 pub(super) const NEVER_KEPT: u64 = 4;
-/// In the slot: the reply went by as it was.
-pub(super) const LEFT_ALONE: u64 = 8;
 
 const NOT_HERE: &str = "not kept: disabled for this zone";
 
@@ -156,7 +154,6 @@ impl Inner {
         if memory & NEVER_KEPT != 0 && visit.outcome() == Outcome::Records && self.leaves(visit) {
             visit.note(|_| NOT_HERE.to_owned());
             hide_ad(visit.query, visit.reply);
-            visit.slot().words[0] |= LEFT_ALONE;
             return;
         }
         let errand = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Errand>().ok());

@@ -19,7 +19,6 @@ mod memory;
 mod miss;
 mod options;
 mod refresh;
-mod repeating;
 mod setup;
 mod stale;
 mod store;
@@ -30,7 +29,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use server::{Hooks, Link, Metadata, MetadataView, Plugin, Repeating, Step, Turn, Visit};
+use server::{Hooks, Link, Metadata, MetadataView, Plugin, Step, Turn, Visit};
 use wire::{Flags, Name, NameBuf, Opcode, Query};
 
 use crate::parse::is_under_any;
@@ -59,8 +58,6 @@ struct Inner {
     memory: Arc<Memory>,
     counters: Counters,
     clock: Clock,
-    /// What times are counted from.
-    began: Instant,
 }
 
 /// An entry that was found for a query, fresh or not.
@@ -84,8 +81,7 @@ impl Cache {
         };
         let mut never_kept = both(no_success, no_denial);
         never_kept.extend(both(no_denial, no_success).into_iter().filter(|zone| !no_success.contains(zone)));
-        let began = clock.now();
-        let inner = Inner { zones, label, options, never_kept, memory, counters, clock, began };
+        let inner = Inner { zones, label, options, never_kept, memory, counters, clock };
         Cache { inner: Arc::new(inner), bypasses: OnceLock::new() }
     }
 
@@ -128,10 +124,6 @@ impl Plugin for Cache {
         let chain = link.block().chain().iter();
         let bypasses = chain.filter(|plugin| plugin.as_cache_bypass().is_some()).cloned();
         let _ = self.bypasses.set(bypasses.collect());
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
     }
 
     fn as_metadata(&self) -> Option<&dyn Metadata> {

@@ -8,7 +8,7 @@ mod tests;
 use std::sync::Arc;
 
 use server::log::{self, Logger};
-use server::{Hooks, Lasting, Outcome, Plugin, Repeating, Sent, Turn, Visit};
+use server::{Hooks, Outcome, Plugin, Turn, Visit};
 use wire::Rcode;
 
 use consolidate::{Consolidate, Level};
@@ -38,21 +38,11 @@ impl Plugin for Errors {
         Turn::Up
     }
 
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
-    }
-
     /// What was counted and not said yet is said now.
     fn stop(&self) {
         for consolidate in &self.consolidate {
             consolidate.stop();
         }
-    }
-}
-
-impl Repeating for Errors {
-    fn lasting(&self, sent: &mut Sent<'_>) -> Lasting {
-        if sent.error().is_none() { Lasting::Always } else { Lasting::Never }
     }
 }
 

@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Hooks, Plugin, Repeating, Step, Turn, Unchanging, Visit};
+use server::{Hooks, Plugin, Step, Turn, Visit};
 use wire::Flags;
 
 pub(crate) use setup::setup;
@@ -59,9 +59,5 @@ impl Plugin for Header {
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
         self.response.apply(&mut visit.reply.flags);
         Turn::Up
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(&Unchanging)
     }
 }

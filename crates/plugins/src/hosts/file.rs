@@ -18,7 +18,7 @@ static RELOAD_TIME: Gauge = Gauge::new();
 pub(super) struct HostsFile {
     pub path: PathBuf,
     lines: Lines,
-    reading: ArcSwap<Reading>,
+    table: ArcSwap<Table>,
     /// Time of change and size of what was read last.
     seen: Mutex<Option<(SystemTime, u64)>>,
     /// Entries that are not the file's, counted in the metric all the same.
@@ -26,21 +26,14 @@ pub(super) struct HostsFile {
     entries: Option<Arc<Family<Gauge>>>,
 }
 
-/// What the file said when it was read.
-pub(super) struct Reading {
-    /// Counted from 1.
-    pub number: u64,
-    pub table: Table,
-}
-
 impl HostsFile {
     pub fn new(path: PathBuf, lines: Lines, inline_entries: usize) -> HostsFile {
-        let reading = ArcSwap::from_pointee(Reading { number: 1, table: Table::default() });
-        HostsFile { path, lines, reading, seen: Mutex::new(None), inline_entries, entries: register() }
+        let table = ArcSwap::from_pointee(Table::default());
+        HostsFile { path, lines, table, seen: Mutex::new(None), inline_entries, entries: register() }
     }
 
-    pub fn reading(&self) -> Guard<Arc<Reading>> {
-        self.reading.load()
+    pub fn table(&self) -> Guard<Arc<Table>> {
+        self.table.load()
     }
 
     /// Reads the file if it is another than last time. What cannot be read leaves things as they are.
@@ -63,8 +56,7 @@ impl HostsFile {
                     entries.with(&[&path]).set((table.entries() + self.inline_entries) as f64);
                 }
                 RELOAD_TIME.set(changed.duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()));
-                let number = self.reading.load().number + 1;
-                self.reading.store(Arc::new(Reading { number, table }));
+                self.table.store(Arc::new(table));
             }
             Err(error) => {
                 LOG.error(format_args!(

@@ -4,7 +4,6 @@
 
 mod file;
 mod lines;
-mod repeating;
 mod setup;
 mod table;
 #[cfg(test)]
@@ -12,7 +11,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use server::{Plugin, Repeating, Step, Visit, log};
+use server::{Plugin, Step, Visit, log};
 use wire::{Flags, NameBuf, Owner, Query, Rcode, Reply, Rtype, Section};
 
 use crate::parse::{Fallthrough, is_under_any};
@@ -52,14 +51,7 @@ impl Plugin for Hosts {
         if question.qtype != Rtype::PTR && !is_under_any(question.lower(), &self.zones) {
             return Step::Next;
         }
-        let file = self.file.reading();
-        // For replies that are given again.
-        visit.slot().words[0] = file.number;
-        self.look_up(&[&file.table, &self.inline], visit)
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
+        self.look_up(&[&self.file.table(), &self.inline], visit)
     }
 }
 
@@ -103,7 +95,9 @@ impl Hosts {
         visit.note(|_| self.sources(found));
         Step::Answer
     }
+}
 
+impl Hosts {
     /// A reply with these data. Owners are in lower case whatever the client wrote.
     fn answer(&self, query: &Query, reply: &mut Reply, data: impl Iterator<Item = impl AsRef<[u8]>>) {
         reply.begin(query);

@@ -1,17 +1,13 @@
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::Path;
-use std::sync::Arc;
 
-use server::{Block, BlockSettings, Client, Exchange, Replied, Service, Transport, log};
-use wire::{NameBuf, Query, Rtype};
+use server::log;
+use wire::NameBuf;
 
-use super::Hosts;
-use super::file::HostsFile;
 use super::lines::Lines;
 use super::table::Table;
 use crate::harness::{answer, ask, configure, refused, service};
-use crate::parse::Fallthrough;
 use crate::reverse;
 
 /// What hosts files may hold, and more.
@@ -554,41 +550,4 @@ fn options_refused() {
     }
     let twice = corefile(folder.path(), "hosts f\nhosts f");
     assert_eq!(refused(&twice), "plugin/hosts: this plugin can only be used once per Server Block");
-}
-
-/// A reply that is given again is that of the file as it is.
-#[test]
-fn a_changed_file_ends_what_was_given_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("hosts");
-    fs::write(&path, "10.0.0.1 a.example\n").unwrap();
-    let lines = Lines { zones: vec![NameBuf::root()], reverse: true };
-    let file = Arc::new(HostsFile::new(path.clone(), lines, 0));
-    file.refresh();
-    let hosts = Hosts {
-        zones: vec![NameBuf::root()],
-        fallthrough: Fallthrough::default(),
-        fallthrough_unsupported: false,
-        ttl: 5,
-        file: file.clone(),
-        inline: Table::default(),
-    };
-    let block = Arc::new(Block::new(vec![Arc::new(hosts)], BlockSettings::default()));
-    let service = Arc::new(Service::new("dns://:53".into(), vec![(NameBuf::root(), block)]));
-    let mut exchange = Exchange::new();
-    let mut address = || {
-        let here = SocketAddr::from(([127, 0, 0, 1], 53));
-        let client = Client { remote: here, local: here, transport: Transport::Udp };
-        let packet = Query::ask(NameBuf::parse("a.example").unwrap().as_name(), Rtype::A).to_packet();
-        let mut out = Vec::new();
-        assert_eq!(exchange.answer(&service, client, &packet, &mut out), Replied::Yes);
-        out[out.len() - 4..].to_vec()
-    };
-    for (contents, expected) in
-        [("10.0.0.1 a.example\n", 1), ("10.0.0.22 a.example\n", 22), ("\n10.0.0.3 a.example b\n", 3)]
-    {
-        fs::write(&path, contents).unwrap();
-        file.refresh();
-        (0..4).for_each(|_| assert_eq!(address(), [10, 0, 0, expected], "{contents}"));
-    }
 }

@@ -23,7 +23,6 @@ mod number;
 mod options;
 mod outside;
 mod pods;
-mod repeating;
 mod request;
 mod reverse;
 mod search_path;
@@ -39,7 +38,7 @@ use std::sync::{Arc, OnceLock};
 
 use cluster::{Joined, Kind, Snapshot};
 use server::log::{self, Logger};
-use server::{Foresight, Link, Metadata, Outside, Plugin, Ready, Repeating, SearchPath, Step, Visit};
+use server::{Foresight, Link, Metadata, Outside, Plugin, Ready, SearchPath, Step, Visit};
 use wire::{Name, NameBuf, Query, Rcode};
 
 use apex::Soa;
@@ -93,13 +92,11 @@ impl Plugin for Kubernetes {
         let snapshot = cluster.snapshot();
         let (query, reply) = (&*visit.query, &mut *visit.reply);
         let verdict = decide::decide(&self.ask(query, &snapshot, zone, at), query, reply);
-        visit.slot().words[0] = snapshot.number();
         visit.note(|query| explain::reason(&self.ask(query, &snapshot, zone, at), query.question.qtype));
         let denial = match verdict {
             Verdict::Answered => return Step::Answer,
             Verdict::Refused => return Step::fail(Rcode::REFUSED),
             Verdict::Elsewhere(chain) => {
-                visit.slot().words[0] = 0;
                 let soa = Soa::of(&self.ask(visit.query, &snapshot, zone, at));
                 return chain.ask(visit, self.options.ttl, soa);
             }
@@ -132,10 +129,6 @@ impl Plugin for Kubernetes {
     }
 
     fn as_outside(&self) -> Option<&dyn Outside> {
-        Some(self)
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
         Some(self)
     }
 

@@ -8,7 +8,6 @@ mod namespaces;
 mod options;
 mod pods;
 mod reasons;
-mod repeats;
 mod reverse;
 mod shared;
 mod shop;

@@ -5,7 +5,6 @@
 mod order;
 mod prefer;
 mod random;
-mod repeating;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -14,7 +13,7 @@ mod weights;
 use std::sync::Arc;
 
 use corefile::reverse::Prefix;
-use server::{Hooks, Plugin, Repeating, Turn, Visit, log};
+use server::{Hooks, Plugin, Turn, Visit, log};
 use wire::{Question, Rcode, Reply, Rtype, Section};
 
 use random::Random;
@@ -57,10 +56,6 @@ impl Plugin for LoadBalance {
         self.balance(question, visit.reply, &mut Random::here());
         visit.note(|_| self.what_was_done());
         Turn::Up
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
     }
 }
 

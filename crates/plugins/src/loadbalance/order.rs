@@ -26,12 +26,6 @@ fn group(record: &Record) -> Group {
     }
 }
 
-/// Whether these records have one order only: neither two addresses nor two mail exchangers.
-pub(super) fn is_fixed(records: &[Record]) -> bool {
-    let several = |wanted| records.iter().filter(|record| group(record) == wanted).nth(1).is_some();
-    !several(Group::Address) && !several(Group::Mail)
-}
-
 /// Groups the records and shuffles addresses and mail exchangers among themselves.
 pub(super) fn shuffle(reply: &mut Reply, section: Section, random: &mut Random) {
     if reply.section(section).len() < 2 {

@@ -21,10 +21,8 @@ mod tests;
 
 use std::time::Instant;
 
-use server::{
-    Hooks, Lasting, Metadata, MetadataView, Outcome, Plugin, Repeating, Sent, Slot, Step, Turn, Visit,
-};
-use wire::{Flags, HEADER_LEN, Name, NameBuf, Query, Reply};
+use server::{Hooks, Metadata, MetadataView, Outcome, Plugin, Sent, Slot, Step, Turn, Visit};
+use wire::{Flags, HEADER_LEN, NameBuf, Query, Reply};
 
 use crate::kind::{Classes, Kind};
 pub(crate) use format::{Format, Piece, Value};
@@ -81,7 +79,9 @@ impl Plugin for Log {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        let rule = self.place_of_rule(visit.query.question.lower()).map_or(0, |at| at as u64 + 1);
+        let name = visit.query.question.lower();
+        let holds = |rule: &Rule| rule.scope.as_ref().is_some_and(|scope| name.is_under(scope.as_name()));
+        let rule = self.rules.iter().position(holds).map_or(0, |at| at as u64 + 1);
         if rule > 0 {
             Memory { rule, start: self.now(), size: 0, kind: 0 }.keep(visit.slot());
         }
@@ -149,19 +149,6 @@ impl Plugin for Log {
     fn as_metadata(&self) -> Option<&dyn Metadata> {
         Some(self)
     }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
-    }
-}
-
-impl Repeating for Log {
-    /// A reply that left no line leaves none the next time.
-    fn lasting(&self, sent: &mut Sent<'_>) -> Lasting {
-        let rule = self.place_of_rule(sent.query.question.lower()).map(|at| &self.rules[at]);
-        let class = Kind::of(sent.outcome(), sent.query, sent.reply).class();
-        if rule.is_some_and(|rule| rule.classes.has(class)) { Lasting::Never } else { Lasting::Always }
-    }
 }
 
 impl Metadata for Log {
@@ -178,11 +165,6 @@ impl Metadata for Log {
 impl Log {
     fn new(rules: Vec<Rule>) -> Log {
         Log { rules, epoch: Instant::now() }
-    }
-
-    fn place_of_rule(&self, name: Name<'_>) -> Option<usize> {
-        let holds = |rule: &Rule| rule.scope.as_ref().is_some_and(|scope| name.is_under(scope.as_name()));
-        self.rules.iter().position(holds)
     }
 
     fn rule(&self, memory: Memory) -> Option<&Rule> {

@@ -6,7 +6,7 @@ mod tests;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use server::{Hooks, Lasting, Plugin, Repeating, Sent, Turn, Visit};
+use server::{Hooks, Plugin, Turn, Visit};
 use wire::{Edns, Opcode, Query, Rcode, Reply, Rtype, Section};
 
 pub(crate) use setup::setup;
@@ -36,17 +36,6 @@ impl Plugin for Minimal {
             visit.note(|_| format!("left out {gone} records"));
         }
         Turn::Up
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
-    }
-}
-
-impl Repeating for Minimal {
-    fn lasting(&self, sent: &mut Sent<'_>) -> Lasting {
-        // A signature that is good now may be stale later.
-        if sent.query.dnssec_ok() { Lasting::Never } else { Lasting::Always }
     }
 }
 

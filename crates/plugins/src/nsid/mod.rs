@@ -4,7 +4,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Hooks, Plugin, Repeating, Step, Turn, Unchanging, Visit};
+use server::{Hooks, Plugin, Step, Turn, Visit};
 use wire::{Opt, option};
 
 pub(crate) use setup::setup;
@@ -43,9 +43,5 @@ impl Plugin for Nsid {
             visit.note(|_| "the client asked which server this is; told it".to_owned());
         }
         Turn::Up
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(&Unchanging)
     }
 }

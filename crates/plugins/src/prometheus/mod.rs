@@ -18,7 +18,6 @@ mod negotiate;
 mod process;
 mod qtype;
 mod refused;
-mod repeating;
 mod runtime;
 mod setup;
 mod table;
@@ -29,7 +28,7 @@ mod web;
 use std::sync::{Arc, OnceLock};
 
 use server::http::{HttpAnswer, HttpState};
-use server::{Client, Hooks, Link, Observer, Outcome, Plugin, Repeating, Step, Turn, Visit};
+use server::{Client, Hooks, Link, Observer, Outcome, Plugin, Step, Turn, Visit};
 use wire::{Query, Rcode, Reply};
 
 use cells::Seen;
@@ -85,8 +84,7 @@ impl Plugin for Prometheus {
             Outcome::Failure => (visit.reply.rcode, None, 0),
             Outcome::Drop => (Rcode::NOERROR, None, 0),
         };
-        // What is left is for counting it again.
-        visit.slot().words = [0, 0, number, request_size << 32 | response_size as u64];
+        visit.slot().words = [0; 4];
         let seconds = visit.elapsed().as_secs_f64();
         cells.count(&Seen {
             client: visit.client,
@@ -99,10 +97,6 @@ impl Plugin for Prometheus {
             seconds,
         });
         Turn::Up
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
     }
 
     fn as_observer(&self) -> Option<&dyn Observer> {

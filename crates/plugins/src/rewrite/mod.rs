@@ -22,7 +22,7 @@ mod ttl;
 
 use std::sync::Arc;
 
-use server::{Found, Hooks, Lasting, Lookup, Outcome, Plugin, Repeating, Sent, Step, Turn, Visit, task};
+use server::{Found, Hooks, Lookup, Outcome, Plugin, Step, Turn, Visit, task};
 use wire::{Class, NameBuf, Question, Rcode, Rtype};
 
 use crate::spelling::Spelling;
@@ -165,19 +165,6 @@ impl Plugin for Rewrite {
         }
         work.go_on(visit)
     }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
-    }
-}
-
-impl Repeating for Rewrite {
-    /// A query that no rule took passes the next time as well, if the question is all that rules look at.
-    fn lasting(&self, sent: &mut Sent<'_>) -> Lasting {
-        let passed = sent.slot().words[0] == 0;
-        let by_question = || self.rules.iter().all(Rule::is_by_question);
-        if passed && by_question() { Lasting::Always } else { Lasting::Never }
-    }
 }
 
 /// What the rule made of the question, for explanations.
@@ -202,15 +189,6 @@ impl Rule {
             Field::Rcode(rule) => rule.apply(asking),
             Field::Cname(rule) => (!rule.is_empty()).then(|| vec![Revert::Cname(rule.clone())]),
             Field::Edns0(rule) => rule.apply(asking, visit),
-        }
-    }
-
-    /// Whether nothing but the question decides if the rule is for a query.
-    fn is_by_question(&self) -> bool {
-        match &self.field {
-            Field::Name(name) => !name.has_metadata(),
-            Field::Type(_) | Field::Class(_) | Field::Ttl(_) | Field::Cname(_) | Field::Rcode(_) => true,
-            Field::Edns0(_) => false,
         }
     }
 

@@ -77,11 +77,6 @@ impl Name {
         Ok(Name { matcher, to: To::Text(to_text), auto, answers: rules })
     }
 
-    /// Whether it is for a query only if somebody knows something about it.
-    pub fn has_metadata(&self) -> bool {
-        matches!(self.to, To::Parts(_))
-    }
-
     pub fn apply(&self, asking: &mut Asking, visit: &Visit<'_>) -> Option<Vec<Revert>> {
         let before = asking.lower();
         let name = match &self.to {

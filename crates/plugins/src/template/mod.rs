@@ -21,7 +21,7 @@ mod tests;
 mod variables;
 
 use golang::Regexp;
-use server::{Lasting, Link, Plugin, Repeating, Sent, Step, Visit};
+use server::{Link, Plugin, Step, Visit};
 use wire::{Class, NameBuf, Question, Rcode, Rtype, Section, option};
 
 use answer::Plan;
@@ -98,19 +98,6 @@ impl Plugin for Templates {
         let servers = link.served().iter().map(|(server, _)| server.as_str());
         let zones = self.templates.iter().flat_map(|template| &template.zones).map(|zone| zone.text.as_str());
         self.counters.link(servers, zones, view);
-    }
-
-    fn as_repeating(&self) -> Option<&dyn Repeating> {
-        Some(self)
-    }
-}
-
-impl Repeating for Templates {
-    /// What a template makes may be another thing each time; what none is about passes.
-    fn lasting(&self, sent: &mut Sent<'_>) -> Lasting {
-        let mut templates = self.templates.iter();
-        let is_about = templates.any(|template| template.zone_of(&sent.query.question).is_some());
-        if is_about { Lasting::Never } else { Lasting::Always }
     }
 }
 

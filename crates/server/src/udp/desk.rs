@@ -11,7 +11,6 @@ use super::later::{Finished, Later};
 use super::parked::Parked;
 use crate::exchange::{self, Handled};
 use crate::permit::Permit;
-use crate::repeat::Repeats;
 use crate::walk::{Pending, Walk};
 use crate::{Block, Client, Service, Transport, proxied};
 
@@ -30,9 +29,8 @@ pub(super) struct Desk<'h> {
     incoming: RecvBatch,
     outgoing: SendBatch,
     walk: Box<Walk>,
-    repeats: Repeats,
-    /// Of the packets of a batch, as far as they were foreseen.
-    hashes: Option<[u64; BATCH]>,
+    /// When the last query of the batch ended, if a plugin measured it: the next one begins then.
+    clock: Option<Instant>,
     pub(super) parked: Parked<Finished>,
     /// Queries that waited and have ended; kept for its room.
     done: Vec<Finished>,
@@ -41,14 +39,13 @@ pub(super) struct Desk<'h> {
 }
 
 impl Desk<'_> {
-    pub(super) fn new(reactor: &Reactor, parked: Parked<Finished>, repeats: Repeats) -> Desk<'_> {
+    pub(super) fn new(reactor: &Reactor, parked: Parked<Finished>) -> Desk<'_> {
         Desk {
             reactor,
             incoming: RecvBatch::new(BATCH, QUERY_BYTES),
             outgoing: SendBatch::new(BATCH),
             walk: Box::new(Walk::new()),
-            repeats,
-            hashes: None,
+            clock: None,
             parked,
             done: Vec::new(),
             spare: Vec::new(),
@@ -66,11 +63,10 @@ impl Desk<'_> {
             };
             // The service is held for this batch only, so that an old one goes as soon as it is replaced.
             let service = served.endpoint.service.load();
-            self.hashes = None;
             if count >= SEVERAL {
-                self.foresee(count, &service);
+                service.foresee((0..count).map(|i| self.incoming.bytes(i)));
             }
-            self.repeats.clock = None;
+            self.clock = None;
             for i in 0..count {
                 self.answer_one(i, served, &service);
             }
@@ -78,20 +74,6 @@ impl Desk<'_> {
             if count < BATCH {
                 return;
             }
-        }
-    }
-
-    /// Fetches what the answers of a batch need: of those that are known the replies, of the others what they are made of.
-    fn foresee(&mut self, count: usize, service: &Service) {
-        let packets = (0..count).map(|i| self.incoming.bytes(i));
-        let unknown = match service.repeats {
-            true => self.repeats.foresee(packets.clone(), self.hashes.insert([0; BATCH])),
-            false => u64::MAX,
-        };
-        if unknown != 0 {
-            service.foresee(
-                packets.enumerate().filter(|(i, _)| unknown >> i & 1 == 1).map(|(_, packet)| packet),
-            );
         }
     }
 
@@ -131,9 +113,10 @@ impl Desk<'_> {
         } else {
             self.walk.announce(&[]);
         }
-        let hash = self.hashes.as_ref().and_then(|hashes| hashes.get(i).copied());
         let out = self.outgoing.buffer();
-        match exchange::answer(service, &mut self.walk, &mut self.repeats, client, query, hash, out) {
+        let handled = exchange::answer(service, &mut self.walk, client, query, self.clock, out);
+        self.clock = self.walk.trail.ended;
+        match handled {
             Handled::Reply => self.outgoing.commit(&packet.reply_to()),
             Handled::Nothing => {}
             Handled::Waiting(pending, block) => match Permit::take() {

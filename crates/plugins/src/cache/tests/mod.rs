@@ -8,7 +8,6 @@ mod kept;
 mod metrics;
 mod refreshed;
 mod reloaded;
-mod repeated;
 mod source;
 mod staled;
 mod stored;
