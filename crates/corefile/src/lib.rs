@@ -55,7 +55,7 @@ pub use document::{Document, Item, ItemKind, Plugin};
 pub use edit::{Comments, Place};
 pub use key::{Scheme, ZoneKey, block_zones, normalize_exact, zones_from_args_or_block};
 pub use overlap::{Listening, check_overlap};
-pub use parse::{Parsed, parse};
+pub use parse::{Parsed, parse, read};
 pub use source::{Disk, Memory, Source};
 pub use span::{SourceFile, Span};
 pub use stanza::{NewBlock, Stanza, quote};

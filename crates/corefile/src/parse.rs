@@ -30,12 +30,25 @@ pub struct Parsed {
     pub blocks: Vec<ServerBlock>,
     /// What CoreDNS would log while reading, such as an import pattern that matched nothing.
     pub warnings: Vec<Diagnostic>,
+    /// The first directive that is not among the known ones. Only [`read`] gives such a result.
+    pub unknown: Option<Diagnostic>,
 }
 
 /// Parses the Corefile `contents`, called `name` in messages. A directive not in `known` is an error; `None` takes any.
 ///
 /// No blocks at all is a success; what to serve then is the caller's business.
 pub fn parse(
+    name: &str,
+    contents: &[u8],
+    known: Option<&[&str]>,
+    source: &dyn Source,
+) -> Result<Parsed, Diagnostic> {
+    let mut parsed = read(name, contents, known, source)?;
+    parsed.unknown.take().map_or(Ok(parsed), Err)
+}
+
+/// The same, but a directive that is not known is remembered and the rest is read.
+pub fn read(
     name: &str,
     contents: &[u8],
     known: Option<&[&str]>,
@@ -56,8 +69,11 @@ pub fn parse(
         at_end: false,
         parsed: Parsed::default(),
     };
-    parser.file()?;
-    Ok(parser.parsed)
+    match parser.file() {
+        Ok(()) => Ok(parser.parsed),
+        // The first mistake in the file is the one to show.
+        Err(error) => Err(parser.parsed.unknown.unwrap_or(error)),
+    }
 }
 
 pub(crate) struct Parser<'a> {
@@ -223,7 +239,8 @@ impl Parser<'_> {
     fn directive(&mut self, braceless: bool) -> Result<(), Diagnostic> {
         let name = self.filled_in();
         if self.known.is_some_and(|known| !known.contains(&&*name)) {
-            return Err(self.unknown_directive(&name, braceless));
+            let error = self.unknown_directive(&name, braceless);
+            self.parsed.unknown.get_or_insert(error);
         }
         // The directive's own token keeps its variables as written; arguments below have them filled in.
         self.collect(&name);

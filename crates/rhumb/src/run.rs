@@ -37,7 +37,7 @@ pub fn serve(serve: Serve) -> ExitCode {
         version_banner: version::text(),
         ready,
     };
-    match server::run(&options) {
+    match server::run(options) {
         Ok(code) => code,
         Err(refusal) => {
             refuse(&refusal);

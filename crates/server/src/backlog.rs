@@ -71,7 +71,8 @@ impl Backlog {
     pub fn keep(self: &Arc<Backlog>, socket: &Arc<UdpSocket>, bytes: &[u8], to: &ReplyTo) {
         self.push(Kept { bytes: bytes.to_vec(), to: *to, socket: socket.clone() });
         if !self.draining.swap(true, Ordering::AcqRel) {
-            runtime::handle().spawn(drain(self.clone()));
+            let backlog = self.clone();
+            supervise::spawn(runtime::handle(), "backlog", move || drain(backlog.clone()));
         }
     }
 
@@ -115,6 +116,7 @@ impl Backlog {
 /// Sends what is kept, until nothing is.
 async fn drain(backlog: Arc<Backlog>) {
     loop {
+        supervise::fail_point("backlog");
         tokio::time::sleep(PAUSE).await;
         if !backlog.flush(|kept| kept.socket.try_send_to(&kept.bytes, &kept.to)) {
             continue;

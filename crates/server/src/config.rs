@@ -121,42 +121,43 @@ impl fmt::Display for Address {
     }
 }
 
-/// The SHA-512 of what a Corefile says, whatever its layout; imports count.
-pub fn digest(input: &Input, source: &dyn Source) -> Result<String, Diagnostic> {
-    let parsed = corefile::parse(&input.name, &input.contents, None, source)?;
-    Ok(digest_of(&parsed.blocks))
+/// A Corefile that is read but not set up.
+pub struct Parsed {
+    corefile: corefile::Parsed,
+    dns_port: String,
+    /// The SHA-512 of what it says, whatever its layout; imports count.
+    pub digest: String,
 }
 
-fn digest_of(blocks: &[corefile::ServerBlock]) -> String {
-    Sha512::digest(corefile::canonical_json(blocks)).iter().map(|byte| format!("{byte:02x}")).collect()
+/// Reads a Corefile.
+pub fn parse(input: &Input, plugins: &[PluginSpec], source: &dyn Source) -> Result<Parsed, Diagnostic> {
+    let known: Vec<&str> = plugins.iter().map(|spec| spec.name).collect();
+    let corefile = corefile::read(&input.name, &input.contents, Some(&known), source)?;
+    let hash = Sha512::digest(corefile::canonical_json(&corefile.blocks));
+    let digest = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Parsed { corefile, dns_port: input.dns_port.clone(), digest })
 }
 
 /// Reads and checks a Corefile. All errors that can be found are given, the first one being CoreDNS's.
 pub fn build(input: &Input, plugins: &[PluginSpec], source: &dyn Source) -> Result<Config, Vec<Diagnostic>> {
-    build_next(input, plugins, source, &Config::nothing())
+    let parsed = parse(input, plugins, source).map_err(|error| vec![error])?;
+    set_up(parsed, plugins, &Config::nothing())
 }
 
-/// The same for a server at work: what plugins keep across configurations is taken over from the running one,
-/// which has it still, whatever becomes of the next.
-pub fn build_next(
-    input: &Input,
-    plugins: &[PluginSpec],
-    source: &dyn Source,
-    running: &Config,
-) -> Result<Config, Vec<Diagnostic>> {
-    let known: Vec<&str> = plugins.iter().map(|spec| spec.name).collect();
-    let parsed = corefile::parse(&input.name, &input.contents, Some(&known), source).map_err(|e| vec![e])?;
-    let mut common = Common {
-        digest: digest_of(&parsed.blocks),
-        warnings: parsed.warnings,
-        running: running.kept.clone(),
-        ..Common::default()
-    };
+/// Checks what was read. What plugins keep across configurations is taken over from the running one, which has it still,
+/// whatever becomes of the next.
+pub fn set_up(parsed: Parsed, plugins: &[PluginSpec], running: &Config) -> Result<Config, Vec<Diagnostic>> {
+    let Parsed { corefile: parsed, dns_port, digest } = parsed;
+    if let Some(unknown) = parsed.unknown {
+        return Err(vec![unknown]);
+    }
+    let mut common =
+        Common { digest, warnings: parsed.warnings, running: running.kept.clone(), ..Common::default() };
 
     let keys: Vec<Vec<ZoneKey>> = parsed
         .blocks
         .iter()
-        .map(|block| block_zones(block, &input.dns_port))
+        .map(|block| block_zones(block, &dns_port))
         .collect::<Result<_, _>>()
         .map_err(|error| vec![error])?;
     let mut drafts: Vec<Draft> = parsed.blocks.iter().map(|_| Draft::default()).collect();

@@ -1,14 +1,15 @@
 //! An address being listened on. The sockets stay the same through reloads; what is served on them changes.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use net::{UdpOptions, UdpSocket};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::{Address, Service};
+use crate::{Address, Service, runtime};
 
 /// One address and what is served there now.
 pub(crate) struct Endpoint {
@@ -58,7 +59,11 @@ fn bind_once(address: &Address, workers: usize, service: Arc<Service>) -> io::Re
     }
     .map_err(|error| named(error, "udp", address))?;
     let bound = first.local_addr();
-    let listen = || net::listen_tcp(bound).map_err(|error| named(error, "tcp", address));
+    let _entered = runtime::handle().enter();
+    let listen = || {
+        let listener = net::listen_tcp(bound).and_then(TcpListener::from_std);
+        listener.map_err(|error| named(error, "tcp", address))
+    };
     let sockets = service.sockets;
     let tcp = (0..sockets.unwrap_or(1)).map(|_| listen()).collect::<io::Result<_>>()?;
     let mut udp = vec![Arc::new(first)];

@@ -1,17 +1,19 @@
 //! One exchange: a packet in, at most one packet out. Shared by all that listens.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
 use metrics::Counter;
+use supervise::Panic;
 use wire::{Arrival, Query, Rcode};
 
 use crate::explain::Note;
 use crate::service::{Served, reject};
 use crate::walk::{Driven, Pending, Walk, finish};
-use crate::{Block, Client, Messages, Outcome, Service, crash, log};
+use crate::{Block, Client, Messages, Outcome, Service, log};
+
+/// The task that panics of plugins are counted under.
+const TASK: &str = "query";
 
 /// Panics that cost a query; each is one SERVFAIL.
 pub static PANICS: Counter = Counter::new();
@@ -85,8 +87,7 @@ pub(crate) async fn complete(
     block: &Arc<Block>,
     out: &mut Vec<u8>,
 ) -> Handled {
-    let finished = CatchUnwind(Box::pin(finish(walk, Driven::Waiting(pending), block, service))).await;
-    match finished {
+    match supervise::catch_async(TASK, finish(walk, Driven::Waiting(pending), block, service)).await {
         Ok(driven) => guarded(service, walk, out, |walk, out| settle(driven, Some(block), walk, out)),
         Err(panic) => after_panic(service, walk, out, panic),
     }
@@ -99,32 +100,30 @@ fn guarded(
     work: impl FnOnce(&mut Walk, &mut Vec<u8>) -> Handled,
 ) -> Handled {
     // A panic leaves the walk half done; `after_panic` makes a fresh failure of it, so nothing broken is seen.
-    match catch_unwind(AssertUnwindSafe(|| work(walk, out))) {
+    match supervise::catch(TASK, || work(walk, out)) {
         Ok(handled) => handled,
         Err(panic) => after_panic(service, walk, out, panic),
     }
 }
 
-fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Box<dyn Any + Send>) -> Handled {
-    tell(service, panic);
+fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Panic) -> Handled {
+    report(service, &panic);
     walk.recover();
     service.count_refusal(walk);
     walk.encode(None, out);
     Handled::Reply
 }
 
-/// Logs and counts a panic.
-fn tell(service: &Service, panic: Box<dyn Any + Send>) {
-    let message = panic
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned())
-        .or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned());
-    let trace = if service.stacktrace { crash::take_trace() } else { None };
-    let (gap, trace) = trace.as_deref().map_or(("", ""), |trace| ("\n", trace));
+/// Logs and counts a panic, in CoreDNS's words.
+fn report(service: &Service, panic: &Panic) {
+    let Panic { message, place, trace } = panic;
+    let place = place.as_deref().unwrap_or("an unknown place");
+    let trace = trace.as_deref().filter(|_| service.stacktrace);
+    let (gap, trace) = trace.map_or(("", ""), |trace| ("\n", trace));
+    let label = &service.label;
     log::error(
         None,
-        format_args!("Recovered from panic in server: {:?} {message}{gap}{trace}", service.label),
+        format_args!("Recovered from panic in server: {label:?} {message} (at {place}){gap}{trace}"),
     );
     if service.debug {
         // With `debug` a panic is to be looked at, not survived.
@@ -132,24 +131,6 @@ fn tell(service: &Service, panic: Box<dyn Any + Send>) {
         std::process::abort();
     }
     PANICS.inc();
-}
-
-/// A future whose panics are values.
-struct CatchUnwind<F>(std::pin::Pin<Box<F>>);
-
-impl<F: Future> Future for CatchUnwind<F> {
-    type Output = Result<F::Output, Box<dyn Any + Send>>;
-
-    fn poll(
-        mut self: std::pin::Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Self::Output> {
-        match catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context))) {
-            Ok(std::task::Poll::Ready(output)) => std::task::Poll::Ready(Ok(output)),
-            Ok(std::task::Poll::Pending) => std::task::Poll::Pending,
-            Err(panic) => std::task::Poll::Ready(Err(panic)),
-        }
-    }
 }
 
 /// Answers packets one after the other with the same memory and no socket, as a worker does: for benches,

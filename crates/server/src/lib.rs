@@ -12,7 +12,6 @@ mod backlog;
 pub mod block;
 mod client;
 pub mod config;
-mod crash;
 mod endpoint;
 pub mod exchange;
 pub mod explain;

@@ -20,11 +20,15 @@ use std::fmt::{self, Display};
 use std::io::{self, Write};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rtrb::Producer;
 
 pub use line::{Fields, Level};
 use writer::Writer;
+
+/// How long the end of the process waits for the log.
+const FLUSH: Duration = Duration::from_secs(1);
 
 static DEBUG: AtomicBool = AtomicBool::new(false);
 static JSON: AtomicBool = AtomicBool::new(false);
@@ -61,9 +65,16 @@ pub fn set_output(output: Box<dyn Write + Send>) {
     WRITER.set_output(output);
 }
 
-/// Returns when everything logged before is written. Called at exit, and by tests.
+/// Returns when everything logged before is written, or when standard output does not take it for [`FLUSH`]. Called at exit,
+/// and by tests.
 pub fn flush() {
-    WRITER.flush();
+    WRITER.flush_within(FLUSH);
+}
+
+/// Writes text as it is, behind what was logged before.
+pub(crate) fn raw(text: &str) {
+    WRITER.push(text.as_bytes());
+    WRITER.wake();
 }
 
 /// Lines lost since the start, because standard output was not read fast enough or failed.

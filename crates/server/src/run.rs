@@ -7,9 +7,10 @@
 //! | QUIT | ends at once |
 //! | USR1, HUP | reload |
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use corefile::Diagnostic;
@@ -17,7 +18,7 @@ use metrics::Counter;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::{self, Config, Input};
-use crate::{CorefilePoll, PANICS, Plugin, PluginSpec, Server, crash, log, permit, runtime};
+use crate::{CorefilePoll, PANICS, Plugin, PluginSpec, Server, log, permit, runtime};
 
 /// Reloads that failed and left the old configuration serving.
 pub static RELOAD_FAILED: Counter = Counter::new();
@@ -60,10 +61,12 @@ impl std::fmt::Display for Refusal {
 }
 
 /// Runs a server until it is told to stop.
-pub fn run(options: &RunOptions) -> Result<ExitCode, Refusal> {
+pub fn run(options: RunOptions) -> Result<ExitCode, Refusal> {
+    let options = Arc::new(options);
     net::raise_file_limit().map_err(Refusal::Unbound)?;
     register_metrics();
-    crash::install_hook();
+    supervise::set_log(|line| log::error(None, format_args!("{line}")));
+    supervise::install_hook();
     let input = (options.input)().map_err(Refusal::Unreadable)?;
     let config = config::build(&input, options.plugins, &corefile::Disk).map_err(Refusal::Wrong)?;
     warn(&config);
@@ -73,7 +76,8 @@ pub fn run(options: &RunOptions) -> Result<ExitCode, Refusal> {
     if let Some(path) = &options.pidfile {
         std::fs::write(path, format!("{}\n", std::process::id())).map_err(Refusal::Unbound)?;
     }
-    let mut life = Life { server, options, tried: String::new(), wish: None };
+    let tried = server.config().digest.clone();
+    let mut life = Life { server, options: Arc::clone(&options), tried, wish: None };
     life.serving(&mut signals);
     if !options.quiet {
         banner(&life.server, &options.version_banner);
@@ -113,19 +117,14 @@ fn banner(server: &Server, version: &str) {
     text.push_str(version);
     match log::format() {
         log::Format::Json => log::info(None, format_args!("{}", text.trim_end())),
-        log::Format::Text => {
-            log::flush();
-            let mut stdout = io::stdout().lock();
-            let _ = stdout.write_all(text.as_bytes());
-            let _ = stdout.flush();
-        }
+        log::Format::Text => log::raw(&text),
     }
 }
 
 /// What a configuration wants of the whole process.
 fn follow(config: &Config) {
     log::set_debug(config.blocks().iter().any(|block| block.settings.debug));
-    crash::keep_traces(config.blocks().iter().any(|block| block.settings.stacktrace));
+    supervise::keep_traces(config.blocks().iter().any(|block| block.settings.stacktrace));
 }
 
 fn warn(config: &Config) {
@@ -192,18 +191,27 @@ impl Signals {
     }
 }
 
-struct Life<'a> {
+struct Life {
     server: Server,
-    options: &'a RunOptions,
-    /// The digest of the last changed Corefile, good or bad: a bad one is not tried again and again.
+    options: Arc<RunOptions>,
+    /// The digest of the last Corefile, good or bad: a bad one is not tried again and again.
     tried: String,
-    /// What was wished while plugins were told something.
+    /// What was wished while something else was done.
     wish: Option<Wish>,
 }
 
-impl Life<'_> {
+/// A Corefile that was looked at.
+enum Loaded {
+    /// It says what the last one said.
+    Unchanged,
+    /// It cannot be parsed.
+    Unparsed(Diagnostic),
+    /// It says something new, by this digest; ready to be served, or not.
+    New(String, Result<Config, Refusal>),
+}
+
+impl Life {
     fn live(mut self, mut signals: Signals) -> ExitCode {
-        self.tried = self.server.config().digest.clone();
         let mut interval = self.server.poll().map(with_jitter);
         loop {
             let wish = self.wish.take();
@@ -215,7 +223,7 @@ impl Life<'_> {
                 }
                 Wish::Reload(name) => {
                     log::info(None, format_args!("{name}: Reloading"));
-                    if let Err(refusal) = self.load().and_then(|config| self.reload(config, &mut signals)) {
+                    if let Some(Err(refusal)) = self.reload(&mut signals) {
                         log::error(None, format_args!("{name}: {refusal}"));
                         RELOAD_FAILED.inc();
                     }
@@ -230,21 +238,50 @@ impl Life<'_> {
         }
     }
 
-    fn load(&self) -> Result<Config, Refusal> {
-        let input = (self.options.input)().map_err(Refusal::Unreadable)?;
-        self.build(&input)
+    /// Reads the Corefile and gets ready what it says, as far as that can be done beside the running configuration.
+    /// Files and API servers may keep us waiting: a signal to stop is heard meanwhile, and nothing comes back then.
+    fn load(&mut self, signals: &mut Signals, unchanged: Option<String>) -> Option<Result<Loaded, Refusal>> {
+        let (options, running) = (Arc::clone(&self.options), self.server.shared_config());
+        let loading = move || {
+            let input = (options.input)().map_err(Refusal::Unreadable)?;
+            let parsed = match config::parse(&input, options.plugins, &corefile::Disk) {
+                Ok(parsed) => parsed,
+                Err(error) => return Ok(Loaded::Unparsed(error)),
+            };
+            if unchanged.as_ref() == Some(&parsed.digest) {
+                return Ok(Loaded::Unchanged);
+            }
+            let digest = parsed.digest.clone();
+            let config = config::set_up(parsed, options.plugins, &running).map_err(Refusal::Wrong);
+            let prepare = |config: &Config| config.prepare().map_err(io::Error::other);
+            let ready = config.and_then(|config| match prepare(&config) {
+                Ok(()) => Ok(config),
+                Err(error) => Err(Refusal::Unbound(error)),
+            });
+            Ok(Loaded::New(digest, ready))
+        };
+        let (loaded, wish) = aside(signals, loading, |wish| matches!(wish, Wish::Stop(_) | Wish::StopNow));
+        self.wish = wish;
+        loaded
     }
 
-    fn build(&self, input: &Input) -> Result<Config, Refusal> {
-        config::build_next(input, self.options.plugins, &corefile::Disk, self.server.config())
-            .map_err(Refusal::Wrong)
+    /// Reloads, changed or not. Nothing comes back if a signal to stop came first.
+    fn reload(&mut self, signals: &mut Signals) -> Option<Result<(), Refusal>> {
+        match self.load(signals, None)? {
+            Ok(Loaded::New(digest, config)) => {
+                self.tried = digest;
+                Some(config.and_then(|config| self.take_over(config, signals)))
+            }
+            Ok(Loaded::Unparsed(error)) => Some(Err(Refusal::Wrong(vec![error]))),
+            Ok(Loaded::Unchanged) => Some(Ok(())),
+            Err(refusal) => Some(Err(refusal)),
+        }
     }
 
     /// Takes over a configuration; on error the old one serves on.
-    fn reload(&mut self, config: Config, signals: &mut Signals) -> Result<(), Refusal> {
+    fn take_over(&mut self, config: Config, signals: &mut Signals) -> Result<(), Refusal> {
         log::info(None, format_args!("Reloading"));
         warn(&config);
-        self.tried = config.digest.clone();
         self.server.reload(config).map_err(Refusal::Unbound)?;
         follow(self.server.config());
         self.serving(signals);
@@ -254,19 +291,18 @@ impl Life<'_> {
 
     /// Reloads if the Corefile says something else than before. True if the configuration changed.
     fn look(&mut self, signals: &mut Signals) -> bool {
-        let Ok(input) = (self.options.input)() else { return false };
-        let digest = match config::digest(&input, &corefile::Disk) {
-            Ok(digest) => digest,
-            Err(error) => {
+        let config = match self.load(signals, Some(self.tried.clone())) {
+            Some(Ok(Loaded::New(digest, config))) => {
+                self.tried = digest;
+                config
+            }
+            Some(Ok(Loaded::Unparsed(error))) => {
                 log::warning(Some("reload"), format_args!("Corefile parse failed: {error}"));
                 return false;
             }
+            Some(Ok(Loaded::Unchanged) | Err(_)) | None => return false,
         };
-        if digest == self.tried {
-            return false;
-        }
-        self.tried = digest;
-        match self.build(&input).and_then(|config| self.reload(config, signals)) {
+        match config.and_then(|config| self.take_over(config, signals)) {
             Ok(()) => true,
             Err(refusal) => {
                 log::error(Some("reload"), format_args!("Corefile changed but reload failed: {refusal}"));
@@ -280,24 +316,12 @@ impl Life<'_> {
     /// the last of the others when it is over.
     fn tell(&self, signals: &mut Signals, what: fn(&dyn Plugin), end: fn(&Wish) -> bool) -> Option<Wish> {
         let blocks = self.server.config().blocks().to_vec();
-        let mut telling = runtime::handle().spawn_blocking(move || {
-            blocks.iter().flat_map(|block| block.plugins()).for_each(|plugin| what(plugin.as_ref()));
-        });
-        runtime::handle().block_on(async {
-            let mut later = None;
-            loop {
-                tokio::select! {
-                    _ = &mut telling => return later,
-                    wish = signals.next(None) => {
-                        let ends = end(&wish);
-                        later = Some(wish);
-                        if ends {
-                            return later;
-                        }
-                    }
-                }
+        let telling = move || {
+            for plugin in blocks.iter().flat_map(|block| block.plugins()) {
+                supervise::step("plugin", || what(plugin.as_ref()));
             }
-        })
+        };
+        aside(signals, telling, end).1
     }
 
     /// The configuration serves. What is wished meanwhile is done next.
@@ -332,6 +356,31 @@ impl Life<'_> {
         }
         if self.server.stop() { ExitCode::SUCCESS } else { ExitCode::from(3) }
     }
+}
+
+/// Does what may take its time, and listens to signals meanwhile. One that `end`s it is given back at once, without a result;
+/// what was begun is left alone. The last of the others is given back with the result.
+fn aside<T: Send + 'static>(
+    signals: &mut Signals,
+    work: impl FnOnce() -> T + Send + 'static,
+    end: fn(&Wish) -> bool,
+) -> (Option<T>, Option<Wish>) {
+    let mut working = runtime::handle().spawn_blocking(move || supervise::step("reload", work));
+    runtime::handle().block_on(async {
+        let mut later = None;
+        loop {
+            tokio::select! {
+                done = &mut working => return (done.ok().flatten(), later),
+                wish = signals.next(None) => {
+                    let ends = end(&wish);
+                    later = Some(wish);
+                    if ends {
+                        return (None, later);
+                    }
+                }
+            }
+        }
+    })
 }
 
 /// What ends a process that is stopping already.

@@ -83,6 +83,8 @@ pub(crate) struct Common {
 /// Work to be done again and again while a configuration serves.
 #[derive(Clone)]
 pub struct Periodic {
+    /// As logs name it, such as `hosts: /etc/hosts`.
+    pub what: String,
     pub interval: Duration,
     /// Runs where it may block.
     pub work: Arc<dyn Fn() + Send + Sync>,
@@ -179,8 +181,13 @@ impl Setup<'_> {
     }
 
     /// Has work done at an interval while the configuration serves.
-    pub fn every(&mut self, interval: Duration, work: impl Fn() + Send + Sync + 'static) {
-        self.common.tasks.push(Periodic { interval, work: Arc::new(work) });
+    pub fn every(
+        &mut self,
+        what: impl Into<String>,
+        interval: Duration,
+        work: impl Fn() + Send + Sync + 'static,
+    ) {
+        self.common.tasks.push(Periodic { what: what.into(), interval, work: Arc::new(work) });
     }
 
     /// Has the Corefile looked at for changes.

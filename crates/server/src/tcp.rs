@@ -31,9 +31,10 @@ pub(crate) fn connections() -> usize {
 }
 
 /// Accepts connections until the endpoint closes.
-pub(crate) async fn accept(listener: TcpListener, endpoint: Arc<Endpoint>) {
+pub(crate) async fn accept(listener: Arc<TcpListener>, endpoint: Arc<Endpoint>) {
     let mut closing = endpoint.closing.subscribe();
     loop {
+        supervise::fail_point("tcp-listener");
         let accepted = tokio::select! {
             _ = closing.wait_for(|closing| *closing) => return,
             accepted = listener.accept() => accepted,
@@ -41,7 +42,8 @@ pub(crate) async fn accept(listener: TcpListener, endpoint: Arc<Endpoint>) {
         match accepted {
             Ok((stream, remote)) => {
                 let Some(counted) = Counted::take() else { continue };
-                tokio::spawn(connection(stream, remote, endpoint.clone(), counted));
+                let served = connection(stream, remote, endpoint.clone(), counted);
+                tokio::spawn(supervise::step_async("tcp-connection", served));
             }
             Err(error) => {
                 // Out of file descriptors, most likely; give the open connections time to end.
@@ -148,7 +150,9 @@ async fn read(
         }
         let patience = if served == 0 { read } else { idle };
         let received = tokio::select! {
-            _ = closing.wait_for(|closing| *closing) => return,
+            biased;
+            // What has arrived is answered, no more is read.
+            _ = closing.wait_for(|closing| *closing) => Ok(message_len(&inbox)),
             received = timeout(patience, read_message(&mut reader, &mut inbox)) => received,
         };
         let len = match received {
@@ -223,16 +227,19 @@ async fn stream(
 /// closed or broke off. What was read stays in `inbox` if the wait is given up.
 async fn read_message(reader: &mut OwnedReadHalf, inbox: &mut Vec<u8>) -> Option<usize> {
     loop {
-        if let Some(head) = inbox.first_chunk::<2>() {
-            let len = usize::from(u16::from_be_bytes(*head));
-            if inbox.len() >= 2 + len {
-                return Some(len);
-            }
+        if let Some(len) = message_len(inbox) {
+            return Some(len);
         }
         if !matches!(reader.read_buf(inbox).await, Ok(1..)) {
             return None;
         }
     }
+}
+
+/// The length of the message at the head of `inbox`, if all of it is there.
+fn message_len(inbox: &[u8]) -> Option<usize> {
+    let len = usize::from(u16::from_be_bytes(*inbox.first_chunk::<2>()?));
+    (inbox.len() >= 2 + len).then_some(len)
 }
 
 /// Writes replies as they come, several in one go when they queue up.

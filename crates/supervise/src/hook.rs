@@ -6,7 +6,7 @@ use std::panic::PanicHookInfo;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::panic::{Panic, count, log};
+use crate::panic::{Panic, count, log, register};
 
 /// Capturing a backtrace is slow; only a configuration with `errors { stacktrace }` pays for it.
 static TRACES: AtomicBool = AtomicBool::new(false);
@@ -25,7 +25,10 @@ pub fn keep_traces(on: bool) {
 /// Replaces the default hook, once per process.
 pub fn install_hook() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| std::panic::set_hook(Box::new(on_panic)));
+    ONCE.call_once(|| {
+        register();
+        std::panic::set_hook(Box::new(on_panic));
+    });
 }
 
 fn on_panic(info: &PanicHookInfo<'_>) {

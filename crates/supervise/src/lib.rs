@@ -17,11 +17,17 @@ mod panic;
 mod task;
 
 pub use hook::{install_hook, keep_traces};
-pub use panic::{PANICS, Panic, catch, catch_async, set_log, step, step_async};
+pub use panic::{Panic, catch, catch_async, panics, set_log, step, step_async};
 pub use task::{run, spawn, thread};
 
 #[cfg(not(feature = "inject"))]
 mod inject {
     #[inline(always)]
     pub(crate) fn strike(_task: &str) {}
+}
+
+/// Where a test can make a task panic outside its guarded steps; nothing in a product build.
+#[inline(always)]
+pub fn fail_point(task: &str) {
+    inject::strike(task);
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::OnceLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::task::{Context, Poll};
 
 use metrics::{Counter, Family};
@@ -12,8 +12,12 @@ use metrics::{Counter, Family};
 use crate::hook::{Guarded, take_last};
 use crate::inject;
 
-/// Panics by task.
-pub static PANICS: Family<Counter> = Family::<Counter>::new(&["task"]);
+static PANICS: LazyLock<Arc<Family<Counter>>> = LazyLock::new(|| {
+    let help = "Panics that were caught, by the task they happened in.";
+    let registered = metrics::registry().counters("rhumb_task_panics_total", help, &["task"]);
+    // The name is ours alone; whatever else took it, counting goes on.
+    registered.unwrap_or_else(|_| Arc::new(Family::<Counter>::new(&["task"])))
+});
 
 static LOG: OnceLock<fn(&str)> = OnceLock::new();
 
@@ -31,6 +35,16 @@ pub(crate) fn log(line: &str) {
 
 pub(crate) fn count(task: &str) {
     PANICS.with(&[task]).inc();
+}
+
+/// How often the task panicked so far.
+pub fn panics(task: &str) -> u64 {
+    PANICS.with(&[task]).get()
+}
+
+/// Shows the metric before the first panic.
+pub(crate) fn register() {
+    LazyLock::force(&PANICS);
 }
 
 /// A panic that was caught.

@@ -32,15 +32,18 @@ pub fn spawn<F: Future<Output = ()> + Send + 'static>(
     runtime.spawn(async move { run(&task, start).await }).abort_handle()
 }
 
-/// A thread that runs `work` until it returns, and again after a panic. `name` is the task's and the thread's.
-pub fn thread(name: &str, mut work: impl FnMut() + Send + 'static) -> io::Result<JoinHandle<()>> {
-    let task = name.to_owned();
-    std::thread::Builder::new().name(task.clone()).spawn(move || {
+/// A thread that runs `work` until it returns, and again after a panic.
+pub fn thread(
+    task: &'static str,
+    name: String,
+    mut work: impl FnMut() + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name).spawn(move || {
         let mut backoff = Backoff::default();
         loop {
             let began = Instant::now();
-            let Err(panic) = catch(&task, &mut work) else { return };
-            std::thread::sleep(pause(&task, &panic, &mut backoff, began));
+            let Err(panic) = catch(task, &mut work) else { return };
+            std::thread::sleep(pause(task, &panic, &mut backoff, began));
         }
     })
 }

@@ -10,10 +10,6 @@ fn set_up() {
     supervise::install_hook();
 }
 
-fn count(task: &str) -> u64 {
-    supervise::PANICS.with(&[task]).get()
-}
-
 /// The lines about a task or thread.
 fn lines(about: &str) -> Vec<String> {
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +28,7 @@ fn a_step_costs_itself() {
         })
         .collect();
     assert_eq!(done, [Some(0), Some(1), None, Some(3)]);
-    assert_eq!(count("stepping"), 1);
+    assert_eq!(supervise::panics("stepping"), 1);
     let lines = lines("task stepping: ");
     assert_eq!(lines.len(), 1);
     assert!(
@@ -58,7 +54,7 @@ async fn a_task_starts_again_after_a_pause() {
     })
     .await;
     assert_eq!((runs, began.elapsed().as_millis()), (4, 700));
-    assert_eq!(count("restarting"), 3);
+    assert_eq!(supervise::panics("restarting"), 3);
     let lines = lines("task restarting: ");
     assert!(lines[2].ends_with(": run 3; restarting in 400ms"), "{lines:?}");
 }
@@ -68,11 +64,11 @@ fn a_thread_starts_again() {
     set_up();
     let runs = Arc::new(AtomicUsize::new(0));
     let theirs = Arc::clone(&runs);
-    let thread = supervise::thread("threading", move || {
+    let thread = supervise::thread("threading", "any".to_owned(), move || {
         assert!(theirs.fetch_add(1, Ordering::Relaxed) == 1, "first");
     });
     thread.expect("a thread").join().expect("it ended well");
-    assert_eq!((runs.load(Ordering::Relaxed), count("threading")), (2, 1));
+    assert_eq!((runs.load(Ordering::Relaxed), supervise::panics("threading")), (2, 1));
 }
 
 #[test]
@@ -80,6 +76,6 @@ fn a_panic_outside_any_guard_is_reported_too() {
     set_up();
     let thread = std::thread::Builder::new().name("forgotten".to_owned()).spawn(|| panic!("alone"));
     assert!(thread.expect("a thread").join().is_err());
-    assert_eq!(count("forgotten"), 1);
+    assert_eq!(supervise::panics("forgotten"), 1);
     assert!(lines("thread forgotten: ")[0].ends_with(": alone"));
 }

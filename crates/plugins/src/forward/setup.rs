@@ -47,7 +47,7 @@ pub(super) fn read_all(
         let targets = &forward.core.targets;
         if targets.follows_files() {
             let targets = Arc::clone(targets);
-            s.every(FOLLOW, move || targets.refresh());
+            s.every("forward: files of upstreams", FOLLOW, move || targets.refresh());
         }
         s.add(forward);
     }

@@ -37,7 +37,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     }
     s.http(Route { addr: addr.to_owned(), path: PATH, answer: Arc::new(answer) });
     let addr = addr.to_owned();
-    s.every(PROBE_EVERY, move || ask_ourselves(&addr));
+    s.every(format!("health: {addr}"), PROBE_EVERY, move || ask_ourselves(&addr));
     Ok(())
 }
 

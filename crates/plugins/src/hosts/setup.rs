@@ -145,7 +145,7 @@ fn build(s: &mut Setup<'_>, path: PathBuf, zones: Vec<NameBuf>, options: Options
     file.refresh();
     if options.reload > Duration::ZERO {
         let file = Arc::clone(&file);
-        s.every(options.reload, move || file.refresh());
+        s.every(format!("hosts: {}", file.path.display()), options.reload, move || file.refresh());
     }
     s.add(Hosts {
         zones,

@@ -98,7 +98,7 @@ fn watch(s: &mut Setup<'_>, file: &Arc<WeightFile>, reload: Duration) -> Result<
     }
     if reload > Duration::ZERO {
         let file = Arc::clone(file);
-        s.every(reload, move || {
+        s.every(format!("loadbalance: {}", file.path.display()), reload, move || {
             if let Err(failure) = file.refresh() {
                 LOG.error(failure.text());
             }

@@ -18,7 +18,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 
 use super::door::{Door, Verdict};
@@ -60,7 +60,7 @@ struct Host {
 /// A listener whose socket is bound but which does not answer yet.
 pub(crate) struct HttpBound {
     pub addr: String,
-    listener: std::net::TcpListener,
+    listener: TcpListener,
 }
 
 impl HttpBound {
@@ -79,16 +79,17 @@ impl HttpBound {
                 })
             }
         };
-        Ok(HttpBound { addr: addr.to_owned(), listener: listener.map_err(named)? })
+        let _entered = runtime::handle().enter();
+        let listener = listener.and_then(TcpListener::from_std).map_err(named)?;
+        Ok(HttpBound { addr: addr.to_owned(), listener })
     }
 
-    pub fn serve(self, site: Site, stopping: &Stopping) -> io::Result<HttpServer> {
+    pub fn serve(self, site: Site, stopping: &Stopping) -> HttpServer {
         let open = Arc::new(ArcSwap::from_pointee(Open::new(site)));
-        let _entered = runtime::handle().enter();
-        let listener = TcpListener::from_std(self.listener)?;
         let host = Host { open: Arc::clone(&open), stopping: Arc::clone(stopping) };
-        let task = tokio::spawn(accept(listener, host));
-        Ok(HttpServer { open, task })
+        let listener = Arc::new(self.listener);
+        let accepting = move || accept(Arc::clone(&listener), host.clone());
+        HttpServer { open, task: supervise::spawn(runtime::handle(), "http-listener", accepting) }
     }
 }
 
@@ -107,7 +108,7 @@ fn port_of(addr: &str) -> io::Result<u16> {
 /// A listener at work; closed when dropped.
 pub(crate) struct HttpServer {
     open: Arc<ArcSwap<Open>>,
-    task: JoinHandle<()>,
+    task: AbortHandle,
 }
 
 impl HttpServer {
@@ -122,18 +123,19 @@ impl Drop for HttpServer {
     }
 }
 
-async fn accept(listener: TcpListener, host: Host) {
+async fn accept(listener: Arc<TcpListener>, host: Host) {
     loop {
+        supervise::fail_point("http-listener");
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         let host = host.clone();
-        tokio::spawn(async move {
+        tokio::spawn(supervise::step_async("http-connection", async move {
             if let Err(error) = welcome(stream, host).await {
                 log::debug(None, format_args!("HTTPS: {error}"));
             }
-        });
+        }));
     }
 }
 
@@ -205,7 +207,17 @@ async fn converse_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'st
     let _ = tokio::time::timeout(PATIENCE, serving).await;
 }
 
+/// A panic costs its request.
 async fn answer(request: &Request<Incoming>, host: &Host) -> Response<Full<Bytes>> {
+    let answered = supervise::step_async("http-request", respond(request, host)).await;
+    answered.unwrap_or_else(|| {
+        let mut response = Response::default();
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response
+    })
+}
+
+async fn respond(request: &Request<Incoming>, host: &Host) -> Response<Full<Bytes>> {
     let open = host.open.load_full();
     let Verdict { refused, headers } = match &open.site.tls {
         Some(web) => {

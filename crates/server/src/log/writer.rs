@@ -13,7 +13,7 @@
 use std::io::{self, Write};
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
@@ -110,6 +110,17 @@ impl Writer {
         self.pass(&mut lock(&self.drain), Instant::now());
     }
 
+    /// The same within a time: whoever holds the lock may write to a pipe that nobody reads. False if it was over
+    /// first.
+    pub(super) fn flush_within(&'static self, patience: Duration) -> bool {
+        let (done, flushed) = mpsc::channel();
+        let flushing = thread::Builder::new().name("log-flush".into()).spawn(move || {
+            self.flush();
+            let _ = done.send(());
+        });
+        flushing.is_ok() && flushed.recv_timeout(patience).is_ok()
+    }
+
     /// One look at the queue and at every ring. How many bytes there were.
     fn pass(&self, drain: &mut Drain, now: Instant) -> usize {
         let mut taken = 0;
@@ -168,7 +179,7 @@ impl Writer {
     /// Starts the thread if need be and has it look at once.
     pub(super) fn wake(&'static self) {
         let thread = self.thread.get_or_init(|| {
-            let spawned = thread::Builder::new().name("log".into()).spawn(|| self.run());
+            let spawned = supervise::thread("log", "log".into(), || self.run());
             spawned.ok().map(|handle| handle.thread().clone())
         });
         match thread {
@@ -189,6 +200,7 @@ impl Writer {
     fn run(&self) {
         let mut empty = 0;
         loop {
+            supervise::fail_point("log");
             let taken = self.pass(&mut lock(&self.drain), Instant::now());
             empty = if taken > 0 { 0 } else { empty + 1 };
             if taken >= BATCH {

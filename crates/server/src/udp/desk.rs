@@ -1,14 +1,15 @@
 //! A worker at its desk: one batch of packets in, one batch of replies out.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use net::{Reactor, RecvBatch, ReplyTo, SendBatch, UdpSocket};
 
-use super::Served;
 use super::later::{Finished, Later};
 use super::parked::Parked;
+use super::{Served, TASK};
 use crate::exchange::{self, Handled};
 use crate::permit::Permit;
 use crate::walk::{Pending, Walk};
@@ -52,29 +53,38 @@ impl Desk<'_> {
         }
     }
 
-    /// Answers what is on a socket, at most so many batches.
-    pub(super) fn answer(&mut self, served: &mut Served, rounds: usize) {
+    /// Answers what is on a socket, at most so many batches. True if nothing was left.
+    pub(super) fn answer(&mut self, served: &mut Served, rounds: usize) -> bool {
         for _ in 0..rounds {
             let count = match self.incoming.recv(&served.socket) {
-                Ok(0) => return,
+                Ok(0) => return true,
                 Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
                 // Errors of earlier replies, such as an unreachable peer, come back here and mean nothing.
-                Err(_) => return,
+                Err(_) => return false,
             };
             // The service is held for this batch only, so that an old one goes as soon as it is replaced.
             let service = served.endpoint.service.load();
             if count >= SEVERAL {
-                service.foresee((0..count).map(|i| self.incoming.bytes(i)));
+                supervise::step("prefetch", || service.foresee((0..count).map(|i| self.incoming.bytes(i))));
             }
             self.clock = None;
-            for i in 0..count {
-                self.answer_one(i, served, &service);
+            let mut next = 0;
+            // One guard for the batch as long as nothing happens; a panic costs its packet, and the rest goes on.
+            while next < count {
+                supervise::step(TASK, || {
+                    while next < count {
+                        next += 1;
+                        self.answer_one(next - 1, served, &service);
+                    }
+                });
             }
             self.send(&served.socket, &service);
             if count < BATCH {
-                return;
+                return true;
             }
         }
+        false
     }
 
     /// Has the batch leave.
@@ -179,7 +189,7 @@ impl Desk<'_> {
             if !same {
                 batch = Some(socket.clone());
             }
-            self.reply(finished);
+            supervise::step(TASK, || self.reply(finished));
         }
         self.done = done;
         if let Some(batch) = &batch {

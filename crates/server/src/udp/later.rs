@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use net::{ReplyTo, UdpSocket};
 
+use super::TASK;
 use super::parked::Finishing;
 use crate::exchange::{self, Handled};
 use crate::permit::Permit;
@@ -57,7 +58,7 @@ impl Later {
 impl Finished {
     /// Waits for a query on tokio, and has its reply leave from there.
     pub fn await_elsewhere(finishing: Finishing<Finished>) {
-        runtime::handle().spawn(async { finishing.await.deliver() });
+        runtime::handle().spawn(supervise::step_async(TASK, async { finishing.await.deliver() }));
     }
 
     /// Has the reply leave at once.

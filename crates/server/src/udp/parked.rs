@@ -18,6 +18,8 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use net::Reactor;
 
+use super::TASK;
+
 /// A query on its way to its end `T`.
 pub(super) type Finishing<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
@@ -127,13 +129,14 @@ impl<T> Parked<T> {
     fn look(&mut self, reactor: &Reactor, place: u32) -> Option<T> {
         let Place { waker, finishing } = self.places.get_mut(place as usize)?;
         let future = finishing.as_mut()?;
-        let (polled, waits_here) = reactor.watch(|| future.as_mut().poll(&mut Context::from_waker(waker)));
-        if polled.is_pending() && waits_here {
+        let mut poll = || future.as_mut().poll(&mut Context::from_waker(waker));
+        let (polled, waits_here) = reactor.watch(|| supervise::step(TASK, &mut poll));
+        if waits_here && polled.as_ref().is_some_and(Poll::is_pending) {
             return None;
         }
         let finishing = finishing.take();
         self.free.push(place);
-        match polled {
+        match polled? {
             Poll::Ready(finished) => Some(finished),
             Poll::Pending => {
                 finishing.into_iter().for_each(self.move_out);

@@ -8,8 +8,8 @@ use super::*;
 
 fn after(running: &Config, corefile: &str) -> Result<Config, String> {
     let input = Input { name: "Corefile".into(), contents: corefile.into(), dns_port: "53".into() };
-    config::build_next(&input, crate::PLUGINS, &corefile::Disk, running)
-        .map_err(|errors| errors[0].to_string())
+    let parsed = config::parse(&input, crate::PLUGINS, &corefile::Disk).map_err(|error| error.to_string())?;
+    config::set_up(parsed, crate::PLUGINS, running).map_err(|errors| errors[0].to_string())
 }
 
 fn first(corefile: &str) -> Config {
