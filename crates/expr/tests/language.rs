@@ -347,6 +347,8 @@ const FAIL: &[&str] = &[
     "date('2024-02-30')",
     "date('x')",
     "timezone('../x')",
+    "timezone('Nowhere/Land')",
+    "timezone('Europe')",
     "date(1)",
 ];
 
@@ -364,6 +366,22 @@ const IN_ZONES: &[(&str, &str)] = &[
     ("date('2024-01-01 12:00:00').In(timezone('America/Sao_Paulo'))", "2024-01-01 09:00:00 -0300 -03"),
     ("date('1900-01-01 12:00:00').In(timezone('Europe/Berlin'))", "1900-01-01 13:00:00 +0100 CET"),
     ("timezone('Europe/Paris')", "Europe/Paris"),
+    // Clocks that skip this time, and that show it twice.
+    ("date('2024-03-31 02:30', '2006-01-02 15:04', 'Europe/Berlin')", "2024-03-31 03:30:00 +0200 CEST"),
+    ("date('2024-10-27 02:30', '2006-01-02 15:04', 'Europe/Berlin')", "2024-10-27 02:30:00 +0100 CET"),
+    // Years that jiff does not have.
+    (
+        "date('2024-07-01 12:00:00').AddDate(20000, 0, 0).In(timezone('Europe/Berlin'))",
+        "22024-07-01 14:00:00 +0200 CEST",
+    ),
+    (
+        "date('2024-01-01 12:00:00').AddDate(20000, 0, 0).In(timezone('Europe/Berlin'))",
+        "22024-01-01 13:00:00 +0100 CET",
+    ),
+    (
+        "date('2024-07-01 12:00:00').AddDate(-20000, 0, 0).In(timezone('Europe/Berlin'))",
+        "-17976-07-01 12:53:28 +0053 LMT",
+    ),
 ];
 
 /// Refused; the first line of the complaint.

@@ -235,7 +235,7 @@ impl Reading {
             let same = known.offset == offset
                 && self.abbreviation.as_ref().is_none_or(|name| *name == known.abbreviation);
             let name = self.abbreviation.as_deref().unwrap_or_default();
-            return at(unix, if same { home } else { Arc::new(Zone::fixed(name, name, offset)) });
+            return at(unix, if same { home } else { Arc::new(Zone::fixed(name, offset)) });
         }
         if let Some(name) = &self.abbreviation {
             let unix = home.unix(shown);
@@ -244,7 +244,7 @@ impl Reading {
             }
             let hours =
                 name.strip_prefix("GMT").and_then(|hours| hours.parse::<i64>().ok()).unwrap_or_default();
-            return at(shown - hours * 3600, Arc::new(Zone::fixed(name, name, hours * 3600)));
+            return at(shown - hours * 3600, Arc::new(Zone::fixed(name, hours * 3600)));
         }
         match zone {
             Some(zone) => at(zone.unix(shown), zone.clone()),
