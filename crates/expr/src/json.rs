@@ -1,7 +1,6 @@
 //! JSON as Go reads and writes it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
@@ -13,187 +12,44 @@ use crate::show::float;
 use crate::types::MapType;
 use crate::value::{Key, Map, Value};
 
-/// Go goes deeper, but nobody does.
-const MAX_DEPTH: usize = 128;
-
-/// Reads one JSON value.
+/// Reads one JSON value. It may be 127 levels deep; Go goes deeper, but nobody does.
 pub(crate) fn read<'v>(text: &[u8]) -> Result<Value<'v>, Error> {
-    let text = String::from_utf8_lossy(text);
-    let mut reader = Reader { rest: &text };
-    let value = reader.value(0)?;
-    reader.skip_space();
-    if reader.rest.is_empty() { Ok(value) } else { Err(reader.invalid()) }
+    let text = replace_lone_surrogates(&String::from_utf8_lossy(text));
+    serde_json::from_str(&text).map(value).map_err(|error| Error::new(format!("invalid JSON: {error}")))
 }
 
-struct Reader<'t> {
-    rest: &'t str,
+fn value<'v>(json: serde_json::Value) -> Value<'v> {
+    match json {
+        serde_json::Value::Null => Value::Nil,
+        serde_json::Value::Bool(bool) => Value::Bool(bool),
+        serde_json::Value::Number(number) => Value::Float(number.as_f64().unwrap_or(f64::NAN)),
+        serde_json::Value::String(text) => Value::text(text),
+        serde_json::Value::Array(items) => Value::array(items.into_iter().map(value).collect()),
+        serde_json::Value::Object(fields) => {
+            let entry = |(key, field): (String, _)| (Key::String(Cow::Owned(key.into_bytes())), value(field));
+            let entries = fields.into_iter().map(entry).collect();
+            Value::Map(Arc::new(Map { entries, of: MapType::StringToAny }))
+        }
+    }
 }
 
-impl Reader<'_> {
-    fn invalid(&self) -> Error {
-        match self.rest.chars().next() {
-            Some(c) => Error::new(format!("invalid character '{c}' in JSON")),
-            None => Error::new("unexpected end of JSON input"),
-        }
-    }
-
-    fn skip_space(&mut self) {
-        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
-    }
-
-    fn eat(&mut self, text: &str) -> bool {
-        match self.rest.strip_prefix(text) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn value<'v>(&mut self, depth: usize) -> Result<Value<'v>, Error> {
-        if depth > MAX_DEPTH {
-            return Err(Error::new("exceeded max depth"));
-        }
-        self.skip_space();
-        if self.eat("null") {
-            return Ok(Value::Nil);
-        }
-        if self.eat("true") {
-            return Ok(Value::Bool(true));
-        }
-        if self.eat("false") {
-            return Ok(Value::Bool(false));
-        }
-        match self.rest.chars().next() {
-            Some('"') => Ok(Value::text(self.string()?)),
-            Some('[') => self.array(depth),
-            Some('{') => self.object(depth),
-            Some('-' | '0'..='9') => self.number(),
-            _ => Err(self.invalid()),
-        }
-    }
-
-    fn array<'v>(&mut self, depth: usize) -> Result<Value<'v>, Error> {
-        self.eat("[");
-        self.skip_space();
-        let mut items = Vec::new();
-        if self.eat("]") {
-            return Ok(Value::array(items));
-        }
-        loop {
-            items.push(self.value(depth + 1)?);
-            self.skip_space();
-            if self.eat("]") {
-                return Ok(Value::array(items));
-            }
-            if !self.eat(",") {
-                return Err(self.invalid());
-            }
-        }
-    }
-
-    fn object<'v>(&mut self, depth: usize) -> Result<Value<'v>, Error> {
-        self.eat("{");
-        self.skip_space();
-        let mut entries = BTreeMap::new();
-        let mut done = self.eat("}");
-        while !done {
-            self.skip_space();
-            if !self.rest.starts_with('"') {
-                return Err(self.invalid());
-            }
-            let key = self.string()?;
-            self.skip_space();
-            if !self.eat(":") {
-                return Err(self.invalid());
-            }
-            let value = self.value(depth + 1)?;
-            entries.insert(Key::String(Cow::Owned(key.into_bytes())), value);
-            self.skip_space();
-            done = self.eat("}");
-            if !done && !self.eat(",") {
-                return Err(self.invalid());
-            }
-        }
-        Ok(Value::Map(Arc::new(Map { entries, of: MapType::StringToAny })))
-    }
-
-    fn number<'v>(&mut self) -> Result<Value<'v>, Error> {
-        let end = self.rest.find(|c: char| !matches!(c, '0'..='9' | '-' | '+' | '.' | 'e' | 'E'));
-        let (number, rest) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        let unsigned = number.strip_prefix('-').unwrap_or(number);
-        let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
-            Some((mantissa, exponent)) => {
-                (mantissa, Some(exponent.strip_prefix(['+', '-']).unwrap_or(exponent)))
-            }
-            None => (unsigned, None),
+/// Go reads the escape of half a surrogate pair as U+FFFD; serde_json refuses it.
+fn replace_lone_surrogates(json: &str) -> String {
+    let unit = |escape: &str| u16::from_str_radix(escape.strip_prefix("\\u")?.get(..4)?, 16).ok();
+    let mut out = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        let escape = &rest[at..];
+        out.push_str(&rest[..at]);
+        let (length, lone) = match (unit(escape), escape.get(6..).and_then(unit)) {
+            (Some(0xD800..0xDC00), Some(0xDC00..0xE000)) => (12, false),
+            (Some(0xD800..0xE000), _) => (6, true),
+            _ => (1 + escape[1..].chars().next().map_or(0, char::len_utf8), false),
         };
-        let (whole, fraction) = match mantissa.split_once('.') {
-            Some((whole, fraction)) => (whole, Some(fraction)),
-            None => (mantissa, None),
-        };
-        let digits = |text: &str| !text.is_empty() && text.bytes().all(|octet| octet.is_ascii_digit());
-        let leading_zero = whole.len() > 1 && whole.starts_with('0');
-        let fine =
-            digits(whole) && !leading_zero && fraction.is_none_or(digits) && exponent.is_none_or(digits);
-        match number.parse::<f64>() {
-            Ok(value) if fine && value.is_finite() => {
-                self.rest = rest;
-                Ok(Value::Float(value))
-            }
-            _ => Err(Error::new(format!("invalid number {number} in JSON"))),
-        }
+        out.push_str(if lone { "\\ufffd" } else { &escape[..length] });
+        rest = &escape[length..];
     }
-
-    fn string(&mut self) -> Result<String, Error> {
-        let mut out = String::new();
-        let mut chars = self.rest.chars();
-        chars.next();
-        loop {
-            match chars.next() {
-                Some('"') => break,
-                Some('\\') => out.push(escape(&mut chars).ok_or_else(|| self.invalid())?),
-                Some(c) if c >= ' ' => out.push(c),
-                _ => return Err(self.invalid()),
-            }
-        }
-        self.rest = chars.as_str();
-        Ok(out)
-    }
-}
-
-fn escape(chars: &mut std::str::Chars<'_>) -> Option<char> {
-    Some(match chars.next()? {
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        'n' => '\n',
-        'r' => '\r',
-        't' => '\t',
-        c @ ('"' | '\\' | '/') => c,
-        'u' => {
-            let first = hex(chars)?;
-            let mut ahead = chars.clone();
-            let low =
-                (ahead.next() == Some('\\') && ahead.next() == Some('u')).then(|| hex(&mut ahead)).flatten();
-            match low.filter(|low| (0xD800..0xDC00).contains(&first) && (0xDC00..0xE000).contains(low)) {
-                Some(low) => {
-                    *chars = ahead;
-                    char::from_u32(0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00))?
-                }
-                None => char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER),
-            }
-        }
-        _ => return None,
-    })
-}
-
-fn hex(chars: &mut std::str::Chars<'_>) -> Option<u32> {
-    let mut value = 0;
-    for _ in 0..4 {
-        value = value * 16 + chars.next()?.to_digit(16)?;
-    }
-    Some(value)
+    out + rest
 }
 
 /// Writes a value, indented by two spaces.
@@ -259,24 +115,14 @@ fn new_line(depth: usize, out: &mut String) {
     out.push_str(&"  ".repeat(depth));
 }
 
+/// As serde_json writes it, but for the characters that mean something in HTML and to JavaScript.
 fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
+    for c in serde_json::Value::from(text).to_string().chars() {
         match c {
-            '"' | '\\' => out.extend(['\\', c]),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
             '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c if c < ' ' => {
                 let _ = write!(out, "\\u{:04x}", u32::from(c));
             }
             c => out.push(c),
         }
     }
-    out.push('"');
 }

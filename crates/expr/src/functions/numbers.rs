@@ -46,20 +46,11 @@ pub(super) fn int<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
 pub(super) fn float<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
     Ok(Value::Float(match one(arguments)? {
         Value::String(text) => {
-            let read = std::str::from_utf8(text).ok().and_then(parse_float);
+            let read = std::str::from_utf8(text).ok().and_then(|text| golang::parse_float(text).ok());
             read.ok_or_else(|| Error::new(format!("invalid operation: float({})", arguments[0])))?
         }
         other => to_float(other)?,
     }))
-}
-
-/// As Go's `ParseFloat`, but for numbers in hexadecimal.
-fn parse_float(text: &str) -> Option<f64> {
-    let lower = text.to_ascii_lowercase();
-    let unsigned = lower.trim_start_matches(['+', '-']);
-    let word = matches!(unsigned, "inf" | "infinity" | "nan");
-    let value: f64 = text.parse().ok()?;
-    (value.is_finite() || word).then_some(value)
 }
 
 /// The least or the greatest, which is where the others stand in `order` to it no more.

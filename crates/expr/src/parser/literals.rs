@@ -113,12 +113,9 @@ fn number(text: &str) -> Result<Node, String> {
     if lower.starts_with("0x") {
         integer("hex", 16, 2)
     } else if lower.contains(['.', 'e']) {
-        let why = match lower.parse::<f64>() {
-            Ok(number) if number.is_finite() => return Ok(Node::Float(number)),
-            Ok(_) => "value out of range",
-            Err(_) => "invalid syntax",
-        };
-        Err(format!("invalid float literal: strconv.ParseFloat: parsing {}: {why}", golang::quoted(&digits)))
+        golang::parse_float(&digits)
+            .map(Node::Float)
+            .map_err(|error| format!("invalid float literal: {error}"))
     } else if lower.starts_with("0b") {
         integer("binary", 2, 2)
     } else if lower.starts_with("0o") {
