@@ -80,6 +80,13 @@ fn digits(text: &str, count: usize) -> Option<(i64, &str)> {
     Some((read.parse().ok()?, &text[count..]))
 }
 
+/// How long `+03` or `-4` is at the beginning of a text: a number up to 23, else nothing.
+fn signed_hours(text: &str) -> usize {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or_default();
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    if digits[..count].parse::<u64>().is_ok_and(|hours| hours <= 23) { 1 + count } else { 0 }
+}
+
 /// A name out of a list, whatever its case, by its place.
 fn word(text: &str, names: impl Iterator<Item = &'static str>, length: usize) -> Option<(i64, &str)> {
     names.enumerate().find_map(|(place, name)| {
@@ -192,24 +199,19 @@ impl Reading {
             self.utc = true;
             return Some(rest);
         }
-        let mut length = text.bytes().take(6).take_while(u8::is_ascii_uppercase).count();
-        if let Some(hours) = text.strip_prefix("GMT").filter(|hours| hours.starts_with(['+', '-'])) {
-            length = 4 + hours[1..].bytes().take(2).take_while(u8::is_ascii_digit).count();
-        } else if text.starts_with(['+', '-']) {
-            length = 1 + text[1..].bytes().take(2).take_while(u8::is_ascii_digit).count();
-            if length != 3 {
-                return None;
-            }
-        } else {
-            let in_t = text[..length].ends_with('T');
-            let known = match length {
-                3 => true,
-                4 => in_t || &text[..4] == "WITA",
-                _ => length == 5 && in_t,
-            };
-            if !known {
-                return None;
-            }
+        let upper = text.bytes().take(6).take_while(u8::is_ascii_uppercase).count();
+        let in_t = text[..upper].ends_with('T');
+        let length = match upper {
+            _ if text.starts_with("ChST") || text.starts_with("MeST") => 4,
+            _ if text.starts_with("GMT") => 3 + signed_hours(&text[3..]),
+            0 if text.len() > 2 => signed_hours(text),
+            3 => 3,
+            4 if in_t || text.starts_with("WITA") => 4,
+            5 if in_t => 5,
+            _ => 0,
+        };
+        if length == 0 {
+            return None;
         }
         self.abbreviation = Some(text[..length].to_owned());
         Some(&text[length..])
@@ -244,7 +246,8 @@ impl Reading {
             }
             let hours =
                 name.strip_prefix("GMT").and_then(|hours| hours.parse::<i64>().ok()).unwrap_or_default();
-            return at(shown - hours * 3600, Arc::new(Zone::fixed(name, hours * 3600)));
+            // Go takes the time as UTC's, also where the name says how far it is from that.
+            return at(shown, Arc::new(Zone::fixed(name, hours * 3600)));
         }
         match zone {
             Some(zone) => at(zone.unix(shown), zone.clone()),
