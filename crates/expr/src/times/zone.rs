@@ -58,8 +58,9 @@ impl Zone {
         let wanted = wanted.into_string().ok()?;
         match wanted.strip_prefix(':').unwrap_or(&wanted) {
             "" => None,
-            path if path.starts_with('/') => Zone::read(path, "Local"),
-            name => Zone::find(name, "Local"),
+            "/etc/localtime" => Zone::read("/etc/localtime", "Local"),
+            path if path.starts_with('/') => Zone::read(path, path),
+            name => Zone::find(name),
         }
     }
 
@@ -73,11 +74,11 @@ impl Zone {
             }
             _ => {}
         }
-        Zone::find(name, name).map(Arc::new).ok_or_else(|| format!("unknown time zone {name}"))
+        Zone::find(name).map(Arc::new).ok_or_else(|| format!("unknown time zone {name}"))
     }
 
-    fn find(file: &str, name: &str) -> Option<Zone> {
-        FOLDERS.iter().find_map(|folder| Zone::read(&format!("{folder}/{file}"), name))
+    fn find(name: &str) -> Option<Zone> {
+        FOLDERS.iter().find_map(|folder| Zone::read(&format!("{folder}/{name}"), name))
     }
 
     fn read(path: &str, name: &str) -> Option<Zone> {
