@@ -7,9 +7,10 @@ use metrics::Counter;
 use supervise::Panic;
 use wire::{Arrival, Query, Rcode};
 
+use crate::block::MAX_CHAIN;
 use crate::explain::Note;
 use crate::service::{Served, reject};
-use crate::walk::{Driven, Pending, Walk, finish};
+use crate::walk::{Driven, Pending, Resumed, Walk, finish};
 use crate::{Block, Client, Messages, Outcome, Service, log};
 
 /// The task that panics of plugins are counted under.
@@ -17,6 +18,9 @@ const TASK: &str = "query";
 
 /// Panics that cost a query; each is one SERVFAIL.
 pub static PANICS: Counter = Counter::new();
+
+/// Why a query fails that would be one too many.
+const TOO_MANY_WAIT: &str = "too many queries wait for an answer";
 
 /// What to do after a packet was looked at.
 pub(crate) enum Handled {
@@ -61,6 +65,30 @@ pub(crate) fn answer(
     guarded(service, walk, out, |walk, out| {
         let Served { driven, block } = service.serve(walk);
         settle(driven, block, walk, out)
+    })
+}
+
+/// Ends a query that would have to wait although too many do. Its failure goes up past the plugins as any other, so that it is
+/// counted, logged, or answered by a cache.
+pub(crate) fn refuse_wait(
+    service: &Arc<Service>,
+    walk: &mut Walk,
+    pending: Pending,
+    block: &Arc<Block>,
+    out: &mut Vec<u8>,
+) -> Handled {
+    guarded(service, walk, out, |walk, out| {
+        let mut driven = Driven::Waiting(pending);
+        // A plugin on the way up may ask those below again, which is as often as any has reason to.
+        for _ in 0..MAX_CHAIN {
+            let Driven::Waiting(pending) = driven else { return settle(driven, Some(block), walk, out) };
+            let given_up = Resumed::GivenUp(pending.direction(), TOO_MANY_WAIT);
+            drop(pending);
+            driven = walk.resume(given_up, block, service);
+        }
+        walk.recover();
+        service.count_refusal(walk);
+        settle(Driven::Done, None, walk, out)
     })
 }
 

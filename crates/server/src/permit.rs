@@ -4,10 +4,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use metrics::Counter;
 
+use crate::runtime;
+
 /// Queries that may wait at the same time in the whole process.
 const LIMIT: usize = 10_000;
 
+/// So many queries at once leave memory behind that is worth giving back.
+const MANY: usize = 1_000;
+
 static WAITING: AtomicUsize = AtomicUsize::new(0);
+/// The most that waited at once since nobody did.
+static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// Queries that failed because too many others were waiting.
 pub static REFUSED_TO_WAIT: Counter = Counter::new();
@@ -17,10 +24,14 @@ pub(crate) struct Permit(());
 
 impl Permit {
     pub fn take() -> Option<Permit> {
-        if WAITING.fetch_add(1, Ordering::AcqRel) >= LIMIT {
+        let before = WAITING.fetch_add(1, Ordering::AcqRel);
+        if before >= LIMIT {
             WAITING.fetch_sub(1, Ordering::AcqRel);
             REFUSED_TO_WAIT.inc();
             return None;
+        }
+        if before >= PEAK.load(Ordering::Relaxed) {
+            PEAK.fetch_max(before + 1, Ordering::Relaxed);
         }
         Some(Permit(()))
     }
@@ -28,7 +39,11 @@ impl Permit {
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        WAITING.fetch_sub(1, Ordering::AcqRel);
+        let last = WAITING.fetch_sub(1, Ordering::AcqRel) == 1;
+        if last && PEAK.swap(0, Ordering::Relaxed) >= MANY {
+            // The allocator keeps what thousands of queries had. Trimming takes milliseconds, so not on this thread.
+            runtime::handle().spawn_blocking(|| supervise::step("trim-heap", net::give_back_memory));
+        }
     }
 }
 

@@ -194,8 +194,8 @@ async fn read(
                     });
                 }
                 None => {
-                    walk.recover();
-                    if walk.encode(None, &mut out) && replies.send(out).await.is_err() {
+                    let refused = exchange::refuse_wait(&service, &mut walk, pending, &block, &mut out);
+                    if matches!(refused, Handled::Reply) && replies.send(out).await.is_err() {
                         return;
                     }
                 }

@@ -185,7 +185,7 @@ fn work(inbox: &Inbox, reactor: &Reactor, sockets: &mut Vec<Option<Served>>) -> 
     let mut desk = Desk::new(reactor, parked);
     let mut until: Option<Instant> = None;
     loop {
-        supervise::fail_point(TASK);
+        supervise::fail_point("udp-loop");
         let is_closing = sockets.iter().flatten().any(|served| served.closing.is_some());
         let timeout = match until {
             _ if is_closing || desk.parked.is_woken() => Some(Duration::ZERO),

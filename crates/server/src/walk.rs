@@ -294,16 +294,24 @@ fn up_to(place: usize) -> u64 {
 pub(crate) enum Resumed {
     Down(crate::Resume<Step>),
     Up(crate::Resume<Turn>),
-    TimedOut(Direction),
+    /// Given up, and why.
+    GivenUp(Direction, &'static str),
 }
 
+/// Why a query is given up that has a deadline.
+const TOO_LONG: &str = "the query took longer than it may";
+
 impl Pending {
-    /// Waits, but not beyond the deadline.
-    pub(crate) async fn wait(self, deadline: Option<Instant>) -> Resumed {
-        let direction = match self {
+    pub(crate) fn direction(&self) -> Direction {
+        match self {
             Pending::Down(_) => Direction::Down,
             Pending::Up(_) => Direction::Up,
-        };
+        }
+    }
+
+    /// Waits, but not beyond the deadline.
+    pub(crate) async fn wait(self, deadline: Option<Instant>) -> Resumed {
+        let direction = self.direction();
         let work = async {
             match self {
                 Pending::Down(task) => Resumed::Down(task.await),
@@ -312,9 +320,9 @@ impl Pending {
         };
         match deadline {
             None => work.await,
-            Some(end) => {
-                tokio::time::timeout_at(end.into(), work).await.unwrap_or(Resumed::TimedOut(direction))
-            }
+            Some(end) => tokio::time::timeout_at(end.into(), work)
+                .await
+                .unwrap_or(Resumed::GivenUp(direction, TOO_LONG)),
         }
     }
 }

@@ -7,6 +7,8 @@
 mod client;
 #[path = "walk/shapes.rs"]
 mod shapes;
+#[path = "walk/supervised.rs"]
+mod supervised;
 
 use std::net::SocketAddr;
 use std::sync::Mutex;

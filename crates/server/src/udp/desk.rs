@@ -136,8 +136,8 @@ impl Desk<'_> {
                     self.wait(later, pending, permit);
                 }
                 None => {
-                    self.walk.recover();
-                    if self.walk.encode(None, out) {
+                    let refused = exchange::refuse_wait(service, &mut self.walk, pending, &block, out);
+                    if matches!(refused, Handled::Reply) {
                         self.outgoing.commit(&packet.reply_to());
                     }
                 }
@@ -159,7 +159,7 @@ impl Desk<'_> {
         served: &Served,
         to: ReplyTo,
     ) -> Later {
-        let (walk, out) = self.spare.pop().unwrap_or_else(|| (Box::default(), Vec::with_capacity(512)));
+        let (walk, out) = self.spare.pop().unwrap_or_default();
         let walk = std::mem::replace(&mut self.walk, walk);
         Later { walk, block, service: service.clone(), socket: served.socket.clone(), to, out }
     }

@@ -198,12 +198,11 @@ impl Visit<'_> {
                 let turn = then(self);
                 self.turned(turn)
             }
-            Resumed::TimedOut(Direction::Down) => {
-                let error = "the query took longer than it may";
+            Resumed::GivenUp(Direction::Down, error) => {
                 let plugin = self.block.chain()[self.trail.place].name();
                 self.took(Step::error(Rcode::SERVFAIL, error), plugin)
             }
-            Resumed::TimedOut(Direction::Up) => None,
+            Resumed::GivenUp(Direction::Up, _) => None,
         };
         stopped.unwrap_or_else(|| self.drive())
     }

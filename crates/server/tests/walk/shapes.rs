@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use corefile::Diagnostic;
+use server::http::{HttpAnswer, HttpState, Route};
 use server::{
     Availability, Found, Hooks, Lookup, Messages, Outcome, Plugin, PluginSpec, Sent, Setup, Step, Turn,
     Visit, task,
@@ -42,6 +43,19 @@ pub fn seen() -> Vec<String> {
 pub static PLUGINS: &[PluginSpec] = &[
     spec("bind_loopback", |s| {
         s.listen_on(vec!["127.0.0.1".into()]);
+        Ok(())
+    }),
+    spec("page", |s| {
+        s.c.next();
+        let [addr] = s.c.remaining_args()[..] else { return Err(s.c.arg_err()) };
+        let answer = Arc::new(|_: &HttpState| HttpAnswer::text(200, "a page"));
+        s.http(Route { addr: addr.to_owned(), path: "/page", answer });
+        Ok(())
+    }),
+    spec("ticks", |s| {
+        s.every("ticks", Duration::from_millis(5), || {
+            TICKS.fetch_add(1, Ordering::SeqCst);
+        });
         Ok(())
     }),
     spec("deadline", |s| add(s, Deadline)),
@@ -601,4 +615,11 @@ impl Plugin for Panics {
         }
         panic!("at once");
     }
+}
+
+static TICKS: AtomicUsize = AtomicUsize::new(0);
+
+/// How often the work of `ticks` was done.
+pub fn ticks() -> usize {
+    TICKS.load(Ordering::SeqCst)
 }

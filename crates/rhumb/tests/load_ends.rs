@@ -1,0 +1,212 @@
+//! Shutdown and reload end in time under floods above what the server can take, and other addresses answer meanwhile; queries
+//! that wait cost little and are all counted.
+
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use testkit::{DnsServer, Kind};
+use wire::{NameBuf, Query, Rtype};
+
+/// Beyond the lameduck time.
+const MOST_TO_END: Duration = Duration::from_secs(3);
+/// No flood outlives this, whatever becomes of the test.
+const LONGEST_FLOOD: Duration = Duration::from_secs(60);
+
+fn packet(name: &str) -> Vec<u8> {
+    Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A).to_packet()
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Transport {
+    Udp,
+    Tcp,
+}
+
+/// Senders that never wait for an answer.
+struct Flood {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Flood {
+    fn start(to: SocketAddr, transport: Transport, senders: usize) -> Flood {
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = (0..senders).map(|_| {
+            let (stop, end) = (Arc::clone(&stop), Instant::now() + LONGEST_FLOOD);
+            std::thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) && Instant::now() < end {
+                    match transport {
+                        Transport::Udp => send_datagrams(to, &stop, end),
+                        Transport::Tcp => send_stream(to, &stop, end),
+                    }
+                }
+            })
+        });
+        Flood { threads: threads.collect(), stop }
+    }
+}
+
+impl Drop for Flood {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+fn send_datagrams(to: SocketAddr, stop: &AtomicBool, end: Instant) {
+    let packet = packet("a.example.org.");
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    while !stop.load(Ordering::Relaxed) && Instant::now() < end {
+        for _ in 0..1_000 {
+            let _ = socket.send_to(&packet, to);
+        }
+    }
+}
+
+/// One connection, as long as it takes what is sent; nothing is read from it.
+fn send_stream(to: SocketAddr, stop: &AtomicBool, end: Instant) {
+    let packet = packet("a.example.org.");
+    let frame = [&(packet.len() as u16).to_be_bytes()[..], &packet].concat().repeat(100);
+    let Ok(mut stream) = TcpStream::connect_timeout(&to, Duration::from_millis(200)) else {
+        return std::thread::sleep(Duration::from_millis(5));
+    };
+    let _ = stream.set_write_timeout(Some(Duration::from_millis(200)));
+    while !stop.load(Ordering::Relaxed) && Instant::now() < end && stream.write_all(&frame).is_ok() {}
+}
+
+fn ask(socket: &UdpSocket, to: SocketAddr, patience: Duration) -> bool {
+    let mut buffer = [0; 512];
+    let _ = socket.set_read_timeout(Some(patience));
+    socket.send_to(&packet("a.example.org."), to).is_ok() && socket.recv(&mut buffer).is_ok()
+}
+
+fn block(port: u16, more: &str) -> String {
+    format!(".:{port} {{\n bind 127.0.0.1\n {more}\n hosts {{\n 10.0.0.1 a.example.org\n }}\n}}\n")
+}
+
+fn loopback(port: u16) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+}
+
+fn free() -> u16 {
+    testkit::ports::free().expect("a port")
+}
+
+fn variants() -> impl Iterator<Item = (Transport, usize)> {
+    [(Transport::Udp, 1), (Transport::Udp, 4), (Transport::Tcp, 1), (Transport::Tcp, 4)].into_iter()
+}
+
+fn wait_until(what: &str, patience: Duration, condition: impl Fn() -> bool) -> Duration {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    began.elapsed()
+}
+
+#[test]
+fn sigterm_ends_a_flooded_server() {
+    for (transport, senders) in variants() {
+        for lameduck in [0, 1] {
+            let (port, health) = (free(), free());
+            let more = match lameduck {
+                0 => String::new(),
+                seconds => format!("health 127.0.0.1:{health} {{\n lameduck {seconds}s\n }}"),
+            };
+            let server = DnsServer::start(Kind::Rhumb, &block(port, &more), port).expect("it starts");
+            let flood = Flood::start(loopback(port), transport, senders);
+            std::thread::sleep(Duration::from_millis(500));
+            let began = Instant::now();
+            server.process().signal(Signal::TERM).expect("signalled");
+            let most = Duration::from_secs(lameduck) + MOST_TO_END;
+            let ended = server.process().wait(most);
+            println!("{transport:?} from {senders}, lameduck {lameduck}s: {:?}", began.elapsed());
+            assert!(ended.is_ok(), "{transport:?} from {senders}: {}", server.output());
+            drop(flood);
+        }
+    }
+}
+
+#[test]
+fn a_reload_that_drops_a_flooded_address_takes_nothing_from_others() {
+    for (transport, senders) in variants() {
+        let (flooded, other) = (free(), free());
+        let both = format!("{}{}", block(flooded, ""), block(other, ""));
+        let server = DnsServer::start(Kind::Rhumb, &both, other).expect("it starts");
+        let flood = Flood::start(loopback(flooded), transport, senders);
+        let (asked, answered) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+                while !stop.load(Ordering::Relaxed) {
+                    asked.fetch_add(1, Ordering::Relaxed);
+                    answered.fetch_add(
+                        usize::from(ask(&socket, loopback(other), Duration::from_secs(2))),
+                        Ordering::Relaxed,
+                    );
+                }
+            });
+            std::thread::sleep(Duration::from_millis(300));
+            std::fs::write(server.folder().join("Corefile"), block(other, "")).expect("written");
+            server.process().signal(Signal::USR1).expect("signalled");
+            let took = wait_until("the reload", MOST_TO_END, || server.output().contains("Reloading complete"));
+            println!("{transport:?} from {senders}: reloaded after {took:?}");
+            std::thread::sleep(Duration::from_millis(300));
+            stop.store(true, Ordering::Relaxed);
+        });
+        drop(flood);
+        let (asked, answered) = (asked.into_inner(), answered.into_inner());
+        assert!(asked > 20 && answered == asked, "{transport:?} from {senders}: {answered} of {asked}");
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+        assert!(!ask(&socket, loopback(flooded), Duration::from_millis(300)), "the address is given up");
+    }
+}
+
+#[test]
+fn a_log_that_nobody_reads_stops_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let corefile = folder.path().join("Corefile");
+    let port = free();
+    std::fs::write(&corefile, block(port, "log\n errors")).expect("written");
+    let mut child = Command::new(testkit::rhumb::binary().expect("the binary"))
+        .arg("-conf")
+        .arg(&corefile)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let pid = rustix::process::Pid::from_child(&child);
+    let to = loopback(port);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    wait_until("the first answer", Duration::from_secs(20), || ask(&socket, to, Duration::from_millis(100)));
+    // More than a pipe and all queues hold.
+    let flood = Flood::start(to, Transport::Udp, 1);
+    std::thread::sleep(Duration::from_secs(2));
+    drop(flood);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    wait_until("answers go on", Duration::from_secs(5), || ask(&socket, to, Duration::from_millis(500)));
+    // A reload shows in another port.
+    let next = free();
+    std::fs::write(&corefile, block(next, "log\n errors")).expect("written");
+    rustix::process::kill_process(pid, Signal::USR1).expect("signalled");
+    wait_until("the reload", Duration::from_secs(5), || {
+        ask(&socket, loopback(next), Duration::from_millis(100))
+    });
+    rustix::process::kill_process(pid, Signal::TERM).expect("signalled");
+    let took = wait_until("the end", MOST_TO_END, || {
+        rustix::process::test_kill_process(pid).is_err()
+            || std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))
+                .is_ok_and(|stat| stat.contains(") Z "))
+    });
+    println!("ended after {took:?}");
+    let _ = child.kill();
+    let _ = child.wait();
+}
