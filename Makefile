@@ -23,8 +23,8 @@ bench: ## CPU per query beside CoreDNS, Unbound, Knot, NSD and a bare echo
 bench-cluster: ## starts, memory and watches on large clusters beside CoreDNS
 	@scripts/bench-cluster
 
-test-long: ## hours: large counts and long outages; the report is kept under bench/results/
-	@scripts/test-long
+test-long: ## what takes longer, in parts of an hour: make test-long PART=compare|faults|load|observers|fuzz
+	@scripts/test-long $(PART)
 
 fuzz: ## fuzz each target for SECONDS (default 600)
 	@scripts/fuzz $(or $(SECONDS),600)

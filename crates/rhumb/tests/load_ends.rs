@@ -157,7 +157,8 @@ fn a_reload_that_drops_a_flooded_address_takes_nothing_from_others() {
             std::thread::sleep(Duration::from_millis(300));
             std::fs::write(server.folder().join("Corefile"), block(other, "")).expect("written");
             server.process().signal(Signal::USR1).expect("signalled");
-            let took = wait_until("the reload", MOST_TO_END, || server.output().contains("Reloading complete"));
+            let took =
+                wait_until("the reload", MOST_TO_END, || server.output().contains("Reloading complete"));
             println!("{transport:?} from {senders}: reloaded after {took:?}");
             std::thread::sleep(Duration::from_millis(300));
             stop.store(true, Ordering::Relaxed);
@@ -209,4 +210,83 @@ fn a_log_that_nobody_reads_stops_nothing() {
     println!("ended after {took:?}");
     let _ = child.kill();
     let _ = child.wait();
+}
+
+/// What [`waiting_is_cheap_and_counted`] may cost for each query that waits, over UDP.
+const BYTES_PER_WAITING: f64 = 6.0 * 1024.0;
+
+/// The sum of the metrics whose lines start so.
+fn number(http: u16, start: &str) -> f64 {
+    let text = testkit::dns_server::get(http, "/metrics").expect("metrics");
+    let lines = text.lines().filter(|line| line.starts_with(start));
+    lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
+}
+
+/// All queries that came in and replies that left, by what the server's own counters say.
+fn counted(http: u16) -> (f64, f64) {
+    (number(http, "coredns_dns_requests_total{"), number(http, "coredns_dns_responses_total{"))
+}
+
+fn resident(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a status");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("a line");
+    let kilobytes = line.split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
+    kilobytes.expect("a number") * 1024
+}
+
+/// Queries by different names, so that none is another's.
+fn queries(count: usize) -> impl Iterator<Item = Vec<u8>> {
+    (0..count).map(|number| packet(&format!("name-{number}.example.org.")))
+}
+
+/// Ten thousand queries wait for an upstream that never answers; more are refused.
+#[test]
+fn waiting_is_cheap_and_counted() {
+    const MOST: usize = 10_000;
+    let (port, http) = (free(), free());
+    let hole = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let upstream = hole.local_addr().expect("its address");
+    let corefile = format!(
+        ".:{port} {{\n bind 127.0.0.1\n prometheus 127.0.0.1:{http} {{\n runtime_metrics\n }}\n cache 30\n \
+         forward . {upstream} {{\n max_fails 0\n }}\n}}\n"
+    );
+    let server = DnsServer::start(Kind::Rhumb, &corefile, port).expect("it starts");
+    let pid = server.process().pid();
+    let (requests_before, responses_before) = counted(http);
+    let before = resident(pid);
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    let mut sent = 0_u32;
+    // As fast as a server that is built for tests takes them: what is lost before it would not be counted.
+    for query in queries(MOST) {
+        socket.send_to(&query, loopback(port)).expect("sent");
+        sent += 1;
+        if sent % 50 == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let waiting = number(http, "rhumb_waiting_queries ");
+    let most = resident(pid) - before;
+    let each = most as f64 / waiting;
+    println!("{each:.0} bytes for each of {waiting} that wait");
+    assert!(waiting > MOST as f64 * 0.8, "only {waiting} wait");
+    // One too many each, over both transports.
+    for query in queries(200) {
+        socket.send_to(&query, loopback(port)).expect("sent");
+        sent += 1;
+    }
+    let mut stream = TcpStream::connect(loopback(port)).expect("connected");
+    for query in queries(200) {
+        let frame = [&(query.len() as u16).to_be_bytes()[..], &query].concat();
+        stream.write_all(&frame).expect("sent");
+        sent += 1;
+    }
+    let patience = Duration::from_secs(15);
+    wait_until("all are counted", patience, || {
+        let (requests, responses) = counted(http);
+        requests - requests_before == f64::from(sent) && responses - responses_before == f64::from(sent)
+    });
+    wait_until("memory is given back", patience, || resident(pid) - before < most / 4);
+    if !cfg!(debug_assertions) || std::env::var_os("RHUMB_BIN").is_some() {
+        assert!(each <= BYTES_PER_WAITING, "{each} bytes each");
+    }
 }

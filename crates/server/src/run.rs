@@ -109,6 +109,10 @@ fn register_metrics() {
         "Queries that failed because too many others were waiting.",
         &permit::REFUSED_TO_WAIT,
     );
+    registry.set_collector("log", |found| {
+        let help = "Log lines dropped because standard output did not take them in time.";
+        found.counter("rhumb_log_lines_dropped_total", help, log::dropped() as f64);
+    });
 }
 
 fn banner(server: &Server, version: &str) {

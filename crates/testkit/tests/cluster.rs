@@ -46,6 +46,7 @@ fn objects_are_kept_apart_and_survive_a_restart() {
 }
 
 #[test]
+#[ignore = "external-dns takes minutes to build; part of make test-long PART=observers"]
 fn external_dns_tells_its_version() {
     let Some(binary) = Peer::ExternalDns.for_test() else { return };
     let mut command = Command::new(binary);

@@ -22,11 +22,6 @@ fn collect(found: &mut Collection) {
     ] {
         found.gauge(name, help, value);
     }
-    found.counter(
-        "rhumb_log_lines_dropped_total",
-        "Lines of the log that were dropped because nobody took them in time.",
-        server::log::dropped() as f64,
-    );
     let busy = "Time threads were busy with tasks, in seconds.";
     found.family("rhumb_tokio_busy_seconds_total", busy, Kind::Counter, |rows| {
         for thread in 0..tokio.num_workers() {

@@ -38,8 +38,7 @@ impl Visit<'_> {
             *self.slot() = Slot::default();
             let plugin = &self.block.chain()[place];
             match plugin.query(self) {
-                // Nothing is in it that would have to be dropped, and looking for it is as long as the rest.
-                step @ Step::Next => std::mem::forget(step),
+                Step::Next => {}
                 step => return self.took(step, plugin.name()),
             }
             self.trail.place = place + 1;
@@ -68,7 +67,7 @@ impl Visit<'_> {
             self.restore(place);
             self.trail.place = place;
             match self.block.chain()[place].reply(self) {
-                turn @ Turn::Up => std::mem::forget(turn),
+                Turn::Up => {}
                 turn => return self.turned(turn),
             }
             // Another kind of reply interests others.
