@@ -44,6 +44,8 @@ struct Finding {
     frame: Frame,
     message: String,
     plugin: Option<String>,
+    /// CoreDNS's line does not begin with the plugin.
+    unnamed: bool,
     /// File and line as CoreDNS reports them: line 0 when it stood on no token. The span may know better.
     file: String,
     line: u32,
@@ -58,6 +60,7 @@ impl Diagnostic {
             frame,
             message: message.into(),
             plugin: None,
+            unnamed: false,
             file: String::new(),
             line: 0,
             span: None,
@@ -110,8 +113,9 @@ impl Diagnostic {
     }
 
     /// CoreDNS prints this one without the plugin's name, although it is from a plugin's setup.
-    pub fn in_no_plugin(self) -> Self {
-        self.in_plugin("")
+    pub fn unnamed(mut self) -> Self {
+        self.0.unnamed = true;
+        self
     }
 
     pub fn severity(&self) -> Severity {
@@ -184,8 +188,8 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Finding { frame, message, plugin, file, line, .. } = &*self.0;
-        if let Some(plugin) = plugin.as_deref().filter(|name| !name.is_empty()) {
+        let Finding { frame, message, plugin, unnamed, file, line, .. } = &*self.0;
+        if let (Some(plugin), false) = (plugin, unnamed) {
             write!(f, "plugin/{plugin}: ")?;
         }
         match frame {

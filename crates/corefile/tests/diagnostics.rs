@@ -73,6 +73,13 @@ fn property_of_a_plugin() {
 }
 
 #[test]
+fn a_line_without_the_plugin_has_a_picture_with_it() {
+    let error = Diagnostic::error("unknown option 'x'").unnamed().in_plugin("proxyproto");
+    assert_eq!(error.to_string(), "unknown option 'x'");
+    assert_eq!(error.render(false), "error: plugin/proxyproto: unknown option 'x'");
+}
+
+#[test]
 fn zone_served_twice() {
     let text = b"a.org, 10.0.0.0/24 {\n}\nb.org A.org. {\n}";
     let blocks = parse("Corefile", text, Some(KNOWN), &Memory::new()).unwrap().blocks;

@@ -10,7 +10,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut commands = Vec::new();
     while s.c.next() {
         // CoreDNS has this directive from elsewhere and names no plugin in its errors.
-        commands.push(line(&mut s.c).map_err(Diagnostic::in_no_plugin)?);
+        commands.push(line(&mut s.c).map_err(Diagnostic::unnamed)?);
     }
     s.beside(On { commands });
     Ok(())

@@ -77,7 +77,7 @@ impl Options {
                 }
                 self.tlvs = true;
             }
-            other => return Err(c.err(format_args!("unknown option '{other}'")).in_no_plugin()),
+            other => return Err(c.err(format_args!("unknown option '{other}'")).unnamed()),
         }
         Ok(())
     }
