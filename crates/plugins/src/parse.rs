@@ -1,7 +1,7 @@
 //! Words of Corefile options that many plugins share: `fallthrough`, zones, an address to listen on.
 
 use corefile::{Diagnostic, Dispenser};
-use golang::split_host_port;
+use golang::{lookup_port, split_host_port};
 use wire::{Name, NameBuf};
 
 /// Where misses go on to the next plugin: nowhere, everywhere, or under some zones.
@@ -34,16 +34,56 @@ impl Fallthrough {
     }
 }
 
-/// The address to listen on, `[HOST]:PORT`, if the directive's line names one.
-pub fn listen_address<'a>(c: &mut Dispenser<'a>, default: &'a str) -> Result<&'a str, Diagnostic> {
-    match c.remaining_args()[..] {
-        [] => Ok(default),
-        [given] => split_host_port(given).map(|_| given).map_err(|error| c.bare_err(error)),
-        _ => Err(c.arg_err()),
-    }
+/// The address HTTP is served on, if the directive's line names one. An address without a port, in Go's sense, is
+/// refused in the words of `missing`.
+pub fn listen_address(
+    c: &mut Dispenser<'_>,
+    default: &str,
+    missing: fn(&Dispenser<'_>, String) -> Diagnostic,
+) -> Result<String, Diagnostic> {
+    let given = match c.remaining_args()[..] {
+        [] => default,
+        [given] => given,
+        _ => return Err(c.arg_err()),
+    };
+    let (host, port) = split_host_port(given).map_err(|error| missing(c, error))?;
+    // CoreDNS finds this out when it listens.
+    let port =
+        lookup_port(port).map_err(|error| c.bare_err(format_args!("listen tcp: {error}")).unnamed())?;
+    Ok(if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") })
 }
 
 /// Whether the name is at or under one of the zones.
 pub fn is_under_any(name: Name<'_>, zones: &[NameBuf]) -> bool {
     zones.iter().any(|zone| name.is_under(zone.as_name()))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::harness::{configure, refused};
+
+    #[test]
+    fn addresses_for_http() {
+        for plugin in ["health", "ready", "pprof", "prometheus"] {
+            let corefile = |addr: &str| format!(". {{\n{plugin} {addr}\n}}\n");
+            for (given, listens) in [
+                ("localhost:", "localhost:0"),
+                ("localhost:+1", "localhost:1"),
+                ("localhost:http", "localhost:80"),
+                (":", ":0"),
+                ("[]:8080", ":8080"),
+                ("[::1]:", "[::1]:0"),
+            ] {
+                let config = configure(&corefile(given)).unwrap_or_else(|error| panic!("{error}"));
+                assert!(!config.routes().is_empty(), "{plugin}");
+                assert!(config.routes().iter().all(|route| route.addr == listens), "{plugin} {given}");
+            }
+            for (given, error) in [
+                ("localhost:65536", "listen tcp: address 65536: invalid port"),
+                (":no-such-port", "listen tcp: lookup tcp/no-such-port: unknown port"),
+            ] {
+                assert_eq!(refused(&corefile(given)), error, "{plugin} {given}");
+            }
+        }
+    }
 }

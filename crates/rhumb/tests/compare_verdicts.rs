@@ -359,6 +359,17 @@ const ARGUMENTS: &[&str] = &[
     "10.0.0.0/8",
 ];
 
+/// Plugins that serve HTTP, and where they could.
+const HTTP: &[&str] = &["health", "ready", "pprof", "prometheus"];
+const ADDRESSES: &[&str] = &[
+    "localhost:",
+    "127.0.0.1:+0",
+    "127.0.0.1:-1",
+    "127.0.0.1:65536",
+    "127.0.0.1:no-such-port",
+    "127.0.0.1:0x1",
+];
+
 /// Differences that are meant; see docs/differences.md.
 fn meant(body: &str, left: &Verdict, right: &Verdict) -> bool {
     match (left, right) {
@@ -407,6 +418,9 @@ fn bodies() -> Vec<String> {
             }
             bodies.push(format!("{plugin} {{\n{option}\n{option}\n}}"));
         }
+    }
+    for plugin in HTTP {
+        bodies.extend(ADDRESSES.iter().map(|address| format!("{plugin} {address}")));
     }
     bodies
 }

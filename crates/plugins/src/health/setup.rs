@@ -19,10 +19,10 @@ const DEFAULT_ADDRESS: &str = ":8080";
 const PROBE_EVERY: Duration = Duration::from_secs(1);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
-    let mut addr = DEFAULT_ADDRESS;
+    let mut addr = DEFAULT_ADDRESS.to_owned();
     let mut lameduck = None;
     while s.c.next() {
-        addr = listen_address(&mut s.c, addr)?;
+        addr = listen_address(&mut s.c, &addr, |c, error| c.bare_err(error))?;
         while s.c.next_block() {
             match s.c.val() {
                 "lameduck" => lameduck = Some(parse_lameduck(s)?),
@@ -35,8 +35,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     if let Some(duration) = lameduck.and_then(GoDuration::above_zero) {
         s.lameduck("health", duration);
     }
-    s.http(Route { addr: addr.to_owned(), path: PATH, answer: Arc::new(answer) });
-    let addr = addr.to_owned();
+    s.http(Route { addr: addr.clone(), path: PATH, answer: Arc::new(answer) });
     s.every(format!("health: {addr}"), PROBE_EVERY, move || ask_ourselves(&addr));
     Ok(())
 }

@@ -5,28 +5,22 @@
 //! ```
 
 use corefile::{Diagnostic, Dispenser};
-use golang::{atoi, split_host_port};
+use golang::atoi;
 use server::Setup;
 
 use super::routes;
+use crate::parse::listen_address;
 
 const DEFAULT_ADDRESS: &str = "localhost:6053";
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
-    let mut addr = DEFAULT_ADDRESS;
+    let mut addr = DEFAULT_ADDRESS.to_owned();
     let mut seen = false;
     while s.c.next() {
         if std::mem::replace(&mut seen, true) {
             return Err(s.once_error());
         }
-        match s.c.remaining_args()[..] {
-            [] => {}
-            [given] => {
-                split_host_port(given).map_err(|error| s.c.err(error))?;
-                addr = given;
-            }
-            _ => return Err(s.c.arg_err()),
-        }
+        addr = listen_address(&mut s.c, &addr, |c, error| c.err(error))?;
         while s.c.next_block() {
             match s.c.val() {
                 "block" => {
@@ -38,7 +32,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             }
         }
     }
-    for route in routes(addr) {
+    for route in routes(&addr) {
         s.http(route);
     }
     Ok(())

@@ -27,14 +27,14 @@ const DEFAULT_ADDRESS: &str = "localhost:9153";
 const COMPILER: &str = "rust";
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
-    let mut addr = DEFAULT_ADDRESS;
+    let mut addr = DEFAULT_ADDRESS.to_owned();
     let mut options = Options::default();
     let mut seen = false;
     while s.c.next() {
         if std::mem::replace(&mut seen, true) {
             return Err(s.once_error());
         }
-        addr = listen_address(&mut s.c, addr)?;
+        addr = listen_address(&mut s.c, &addr, |c, error| c.bare_err(error))?;
         while s.c.next_block() {
             options.read(&mut s.c)?;
         }
@@ -42,7 +42,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     if let Some(file) = options.tls {
         let refuse = |error| s.c.bare_err(format_args!("Invalid TLS config: {error}"));
         let file = WebFile::open(&file).map_err(refuse)?;
-        s.http_tls(addr, Arc::new(file));
+        s.http_tls(&addr, Arc::new(file));
     }
 
     let families = Arc::new(Families::register().map_err(|error| s.c.bare_err(error))?);
@@ -53,7 +53,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let enabled = s.shared("", || Enabled::new(Arc::clone(&families)));
     enabled.runtime.fetch_or(options.runtime_metrics, Ordering::AcqRel);
     enabled.legacy.fetch_or(options.legacy_forward_metrics, Ordering::AcqRel);
-    s.http(Route { addr: addr.to_owned(), path: PATH, answer: Arc::new(answer) });
+    s.http(Route { addr, path: PATH, answer: Arc::new(answer) });
     let zones = zones_from_args_or_block::<&str>(&[], s.keys());
     s.add(Prometheus { families, zones, table: OnceLock::new(), refused: Refused::default(), enabled });
     Ok(())

@@ -17,14 +17,14 @@ use crate::parse::listen_address;
 const DEFAULT_ADDRESS: &str = ":8181";
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
-    let mut addr = DEFAULT_ADDRESS;
+    let mut addr = DEFAULT_ADDRESS.to_owned();
     let mut monitor = Monitor::UntilReady;
     let mut seen = false;
     while s.c.next() {
         if std::mem::replace(&mut seen, true) {
             return Err(s.once_error());
         }
-        addr = listen_address(&mut s.c, addr)?;
+        addr = listen_address(&mut s.c, &addr, |c, error| c.bare_err(error))?;
         while s.c.next_block() {
             match s.c.val() {
                 "monitor" => monitor = parse_monitor(s)?,
@@ -32,14 +32,10 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             }
         }
     }
-    let list = s.shared(addr, ReadyList::default);
+    let list = s.shared(&addr, ReadyList::default);
     if list.needs_route() {
         let list = list.clone();
-        s.http(Route {
-            addr: addr.to_owned(),
-            path: PATH,
-            answer: Arc::new(move |state| answer(&list, state)),
-        });
+        s.http(Route { addr, path: PATH, answer: Arc::new(move |state| answer(&list, state)) });
     }
     s.beside(Ready { list, monitor });
     Ok(())

@@ -93,12 +93,13 @@ impl HttpBound {
     }
 }
 
-/// `:8080` has no host and means every address.
+/// `:8080` has no host and means every address. Of several addresses an IPv4 one is chosen, as Go does.
 fn resolve(addr: &str) -> io::Result<Option<SocketAddr>> {
     if addr.starts_with(':') {
         return Ok(None);
     }
-    addr.to_socket_addrs()?.next().map(Some).ok_or_else(|| io::Error::other("no address found"))
+    let first = addr.to_socket_addrs()?.min_by_key(SocketAddr::is_ipv6);
+    first.map(Some).ok_or_else(|| io::Error::other("no address found"))
 }
 
 fn port_of(addr: &str) -> io::Result<u16> {
