@@ -12,6 +12,8 @@ pub enum Error {
     Net { op: Op, network: Network, from: Option<SocketAddr>, to: SocketAddr, cause: Cause },
     /// The peer closed the connection instead of answering.
     Closed,
+    /// The TLS handshake did not end in time.
+    Handshake,
     /// We refused the peer's TLS.
     Tls(String),
     /// The peer refused ours.
@@ -60,7 +62,10 @@ impl Error {
 
     /// Whether waiting ended it, rather than a refusal.
     pub fn is_timeout(&self) -> bool {
-        matches!(self, Error::Net { cause: Cause::Timeout, .. } | Error::Http { timeout: true, .. })
+        matches!(
+            self,
+            Error::Net { cause: Cause::Timeout, .. } | Error::Handshake | Error::Http { timeout: true, .. }
+        )
     }
 }
 
@@ -84,6 +89,7 @@ impl fmt::Display for Error {
                 }
             }
             Error::Closed => f.write_str("EOF"),
+            Error::Handshake => f.write_str("context deadline exceeded"),
             Error::Tls(text) => write!(f, "tls: {text}"),
             Error::Alert(text) => write!(f, "remote error: tls: {text}"),
             Error::Http { text, .. } => f.write_str(text),
@@ -121,6 +127,7 @@ mod tests {
             ),
             (net(Op::Dial, Network::Tcp, None, Cause::Timeout), "dial tcp 127.0.0.1:53: i/o timeout"),
             (Error::Closed, "EOF"),
+            (Error::Handshake, "context deadline exceeded"),
         ];
         for (error, text) in cases {
             assert_eq!(error.to_string(), text);

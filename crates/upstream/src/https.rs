@@ -17,8 +17,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::dial::DialTime;
-use crate::error::{Cause, Error};
+use crate::error::Error;
 use crate::pool::{Lease, Limits, Pool};
 use crate::question::{Fit, Question};
 use crate::stream::{self, Encryption};
@@ -118,7 +117,6 @@ impl Https {
         question: &Question<'_>,
         method: DohMethod,
         limit: Duration,
-        dial_time: &DialTime,
     ) -> Result<Heard, Error> {
         let what = match method {
             DohMethod::Post => "Post",
@@ -128,7 +126,7 @@ impl Https {
             let text = format!("{what} \"https://{}{PATH}\": {text}", options.addr);
             Error::Http { text, timeout }
         };
-        let asked = timeout(limit, self.ask(options, question, method, dial_time));
+        let asked = timeout(limit, self.ask(options, question, method));
         let (mut message, local) = match asked.await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(told(error.to_string(), error.is_timeout())),
@@ -157,14 +155,13 @@ impl Https {
         options: &Options,
         question: &Question<'_>,
         method: DohMethod,
-        dial_time: &DialTime,
     ) -> Result<(Vec<u8>, Option<SocketAddr>), Error> {
         let mut kept = self.kept();
         loop {
             let is_kept = kept.is_some();
             let connection = match kept.take() {
                 Some(connection) => connection,
-                None => self.connect(options, dial_time).await?,
+                None => self.connect(options).await?,
             };
             match self.request(connection, question, method).await {
                 Ok(answer) => return check(answer),
@@ -189,7 +186,7 @@ impl Https {
         self.single.take().map(Connection::Single)
     }
 
-    async fn connect(self: &Arc<Self>, options: &Options, dial_time: &DialTime) -> Result<Connection, Error> {
+    async fn connect(self: &Arc<Self>, options: &Options) -> Result<Connection, Error> {
         let _turn;
         if !self.is_old.load(Ordering::Relaxed) {
             _turn = self.dialing.lock().await;
@@ -198,15 +195,9 @@ impl Https {
                 return Ok(connection);
             }
         }
-        let start = Instant::now();
-        let dialed = timeout(dial_time.timeout(), async {
-            let tcp = stream::connect(options).await?;
-            let local = tcp.local_addr().ok();
-            Ok((stream::handshake(&self.encryption, tcp).await?, local))
-        });
-        let dialed = dialed.await.unwrap_or_else(|_| Err(stream::dial_error(options, Cause::Timeout)));
-        dial_time.observe(start.elapsed());
-        let (tls, local) = dialed?;
+        let tcp = stream::connect(options).await?;
+        let local = tcp.local_addr().ok();
+        let tls = stream::handshake(&self.encryption, tcp).await?;
         let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
         let bytes = TokioIo::new(tls);
         if is_http2 {

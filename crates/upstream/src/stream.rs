@@ -46,16 +46,18 @@ pub(crate) async fn dial(
     limit: Duration,
 ) -> Result<Connection, Error> {
     let to = options.addr;
-    let connect = async {
-        let stream = connect(options).await?;
-        let local = stream.local_addr().ok();
-        let bytes: Box<dyn Bytes> = match encryption {
-            None => Box::new(stream),
-            Some(encryption) => Box::new(handshake(encryption, stream).await?),
-        };
-        Ok(Connection { bytes, local, to })
+    let deadline = Instant::now() + limit;
+    let connected = timeout_at(deadline, connect(options)).await;
+    let stream = connected.unwrap_or_else(|_| Err(dial_error(options, Cause::Timeout)))?;
+    let local = stream.local_addr().ok();
+    let bytes: Box<dyn Bytes> = match encryption {
+        None => Box::new(stream),
+        Some(encryption) => {
+            let shaken = timeout_at(deadline, handshake(encryption, stream)).await;
+            Box::new(shaken.unwrap_or(Err(Error::Handshake))?)
+        }
     };
-    timeout(limit, connect).await.unwrap_or_else(|_| Err(dial_error(options, Cause::Timeout)))
+    Ok(Connection { bytes, local, to })
 }
 
 pub(crate) async fn connect(options: &Options) -> Result<TcpStream, Error> {

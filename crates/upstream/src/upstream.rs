@@ -87,11 +87,25 @@ impl Upstream {
     /// Asks once. `packet` is a whole query with any id; the answer has its id put back to that one. `udp_size` is
     /// what the client can take over UDP; a longer reply comes back empty and truncated.
     pub async fn exchange(&self, packet: &[u8], network: Network, udp_size: u16) -> Result<Answer, Error> {
+        self.exchange_by(packet, network, udp_size, None).await
+    }
+
+    /// The same, where connecting over TCP or TLS ends at `connect_by` even if dials may take longer. What follows
+    /// has limits of its own: two seconds to write and `read_timeout` to read. HTTPS does all within `read_timeout`.
+    pub async fn exchange_by(
+        &self,
+        packet: &[u8],
+        network: Network,
+        udp_size: u16,
+        connect_by: Option<Instant>,
+    ) -> Result<Answer, Error> {
         let start = Instant::now();
         let heard = match (self.options.scheme, network) {
             (Scheme::Dns, Network::Udp) => self.over_udp(&self.question(packet)?, udp_size).await,
-            (Scheme::Dns, Network::Tcp) => self.over_stream(&self.question(packet)?, Proto::Tcp).await,
-            (Scheme::Tls, _) => self.over_stream(&self.question(packet)?, Proto::Tls).await,
+            (Scheme::Dns, Network::Tcp) => {
+                self.over_stream(&self.question(packet)?, Proto::Tcp, connect_by).await
+            }
+            (Scheme::Tls, _) => self.over_stream(&self.question(packet)?, Proto::Tls, connect_by).await,
             (Scheme::Https, _) => {
                 self.over_https(packet, self.options.doh_method, self.options.read_timeout).await
             }
@@ -137,11 +151,6 @@ impl Upstream {
 
     fn question<'a>(&self, packet: &'a [u8]) -> Result<Question<'a>, Error> {
         Question::new(packet, self.options.mixed_case)
-    }
-
-    /// Whether an exchange may have to connect before it can ask, which takes its own time.
-    pub fn connects(&self, network: Network) -> bool {
-        (self.options.scheme, network) != (Scheme::Dns, Network::Udp)
     }
 
     async fn over_udp(&self, question: &Question<'_>, size: u16) -> Result<Heard, Error> {
@@ -206,7 +215,12 @@ impl Upstream {
         Ok(answer)
     }
 
-    async fn over_stream(&self, question: &Question<'_>, proto: Proto) -> Result<Heard, Error> {
+    async fn over_stream(
+        &self,
+        question: &Question<'_>,
+        proto: Proto,
+        connect_by: Option<Instant>,
+    ) -> Result<Heard, Error> {
         if let Some(mut lease) = self.streams.take() {
             self.measure.hit(proto);
             match lease.socket.exchange(question, WRITE_TIMEOUT, self.options.read_timeout).await {
@@ -221,7 +235,9 @@ impl Upstream {
         }
         self.measure.miss(proto);
         let start = Instant::now();
-        let dialed = stream::dial(&self.options, self.encryption.as_ref(), self.dial_time.timeout()).await;
+        let usual = self.dial_time.timeout();
+        let limit = connect_by.map_or(usual, |end| usual.min(end.saturating_duration_since(start)));
+        let dialed = stream::dial(&self.options, self.encryption.as_ref(), limit).await;
         self.dial_time.observe(start.elapsed());
         let mut lease = Lease::new(dialed?);
         match lease.socket.exchange(question, WRITE_TIMEOUT, self.options.read_timeout).await {
@@ -237,7 +253,7 @@ impl Upstream {
     async fn over_https(&self, packet: &[u8], method: DohMethod, limit: Duration) -> Result<Heard, Error> {
         let Some(https) = &self.https else { return Err(Error::Tls("no configuration".into())) };
         let question = Question::with_id(packet, 0)?;
-        https.exchange(&self.options, &question, method, limit, &self.dial_time).await
+        https.exchange(&self.options, &question, method, limit).await
     }
 
     /// One probe, over a socket of its own: a pool of dead connections must not hide that the upstream is back.

@@ -107,7 +107,7 @@ impl Asking {
         let count = targets.len();
         let order = core.policy.order(count);
         let most = core.max_attempts.map_or(ATTEMPTS_PER_UPSTREAM * count as u64, u64::from);
-        // Half of the time, so that a handshake that hangs leaves some for another attempt.
+        // Half of the time, so that a connection that hangs leaves some for another attempt.
         let window = self.deadline.saturating_duration_since(Instant::now());
         let connecting = if most == 1 { window } else { window / 2 };
         let (mut place, mut down, mut attempts, mut failovers, mut rounds) = (0, 0, 0, 0, 0);
@@ -186,29 +186,18 @@ impl Asking {
         Ok(answer)
     }
 
-    /// An upstream has its own limit for the reply, but may connect for longer than there is time. Where nothing
-    /// connects, a second clock would only cost.
     async fn exchange_over(
         &self,
         network: Network,
         target: &Target,
         connecting: Duration,
     ) -> Result<Answer, Failure> {
-        let exchange = target.upstream.exchange(&self.packet, network, self.udp_size);
-        let exchanged = if target.upstream.connects(network) {
-            tokio::time::timeout(connecting + self.core.read_timeout, exchange).await
-        } else {
-            Ok(exchange.await)
-        };
-        match exchanged {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(Error::WrongQuestion)) => Err(Failure { why: Why::WrongQuestion, way: None }),
-            Ok(Err(error)) => Err(Failure { way: error.way(), why: Why::Error(error.to_string()) }),
-            Err(_) => {
-                let text = format!("dial tcp {}: i/o timeout", target.addr);
-                Err(Failure { why: Why::Error(text), way: None })
-            }
-        }
+        let connect_by = self.deadline.min(Instant::now() + connecting);
+        let exchange = target.upstream.exchange_by(&self.packet, network, self.udp_size, Some(connect_by));
+        exchange.await.map_err(|error| match error {
+            Error::WrongQuestion => Failure { why: Why::WrongQuestion, way: None },
+            error => Failure { way: error.way(), why: Why::Error(error.to_string()) },
+        })
     }
 }
 

@@ -78,7 +78,6 @@ struct Core {
     /// 0 is no limit; by default two for each upstream.
     max_attempts: Option<u32>,
     failfast: bool,
-    read_timeout: Duration,
     failover: Vec<Rcode>,
     /// A UDP reply that was truncated is fetched again over TCP.
     retry_truncated: bool,

@@ -146,7 +146,6 @@ fn build(s: &mut Setup<'_>, from: NameBuf, tos: Vec<To>, options: Options) -> Re
         max_fails: options.max_fails,
         max_attempts: options.max_connect_attempts,
         failfast: options.failfast,
-        read_timeout: options.read_timeout,
         failover: options.failover,
         retry_truncated: options.prefer_udp && !options.force_tcp,
         servfail_hold: options.unhealthy_on_servfail.then_some(hold),

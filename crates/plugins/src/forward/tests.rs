@@ -227,6 +227,23 @@ fn the_next_upstream_is_asked_when_one_fails() {
 }
 
 #[test]
+fn a_handshake_that_stalls_takes_half_of_the_time() {
+    // Accepts, by way of the kernel, and says nothing.
+    let deaf = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (tls, good) = (deaf.local_addr().expect("its address"), upstream("192.0.2.1"));
+    let service = service(&format!(
+        ". {{\n cancel 1s\n forward . tls://{tls} {} {{\n policy sequential\n }}\n}}",
+        good.addr()
+    ));
+    let start = Instant::now();
+    let asked = ask(&service, "www.example A");
+    assert!(present(&asked).contains("192.0.2.1"), "{}", present(&asked));
+    assert!(start.elapsed() >= Duration::from_millis(450), "{:?}", start.elapsed());
+    let failed = format!("{tls} failed (context deadline exceeded); ");
+    assert!(asked.notes.iter().any(|note| note.text.starts_with(&failed)), "{:?}", asked.notes);
+}
+
+#[test]
 fn how_often_upstreams_are_asked() {
     for (options, attempts) in [
         ("", [2, 2]),
