@@ -30,6 +30,7 @@ mod stream;
 mod tls;
 mod udp;
 mod upstream;
+mod verifier;
 
 pub use error::Error;
 pub use options::{DohMethod, Health, Network, Options, Scheme};

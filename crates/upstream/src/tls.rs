@@ -6,11 +6,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore};
 
 use crate::Error;
+use crate::verifier::{Verifier, is_authority};
 
 /// A client configuration from the arguments of a Corefile: nothing, `CA`, `CERT KEY` or `CERT KEY CA`. Without
 /// a CA the system's roots are trusted.
@@ -31,15 +33,17 @@ pub fn load_tls(files: &[PathBuf]) -> Result<(ClientConfig, u64), String> {
         }
     };
     let identity = identity.map(|(cert, key)| load_identity(&mut reader, cert, key)).transpose()?;
-    let roots = match ca {
-        Some(ca) => load_roots(&mut reader, ca)?,
-        None => system_roots(),
-    };
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
-        .map_err(|error| error.to_string())?
-        .with_root_certificates(roots);
+        .map_err(|error| error.to_string())?;
+    let builder = match ca {
+        Some(ca) => {
+            let verifier = load_verifier(&mut reader, ca, provider)?;
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(verifier))
+        }
+        None => builder.with_root_certificates(system_roots()),
+    };
     let config = match identity {
         None => builder.with_no_client_auth(),
         Some((chain, key)) => builder
@@ -63,12 +67,10 @@ fn load_identity(reader: &mut Reader, cert: &Path, key: &Path) -> Result<Identit
     Ok((chain, key))
 }
 
-fn load_roots(reader: &mut Reader, ca: &Path) -> Result<RootCertStore, String> {
+fn load_verifier(reader: &mut Reader, ca: &Path, provider: Arc<CryptoProvider>) -> Result<Verifier, String> {
     let pem = reader.read(ca).map_err(|error| format!("error reading {}: {error}", ca.display()))?;
-    let mut roots = RootCertStore::empty();
-    let (added, _) = roots.add_parsable_certificates(certificates(&pem));
     // The reason is missing in the original too; people search for this line.
-    if added == 0 { Err("could not read root certs: %!s(<nil>)".into()) } else { Ok(roots) }
+    Verifier::new(certificates(&pem), provider).ok_or_else(|| "could not read root certs: %!s(<nil>)".into())
 }
 
 /// Those that can be read; without any, every handshake fails and says so.
@@ -171,6 +173,9 @@ fn untrusted(why: &CertificateError) -> String {
                     format!("certificate is not valid for any names, but wanted to match {expected}")
                 }
             }
+        }
+        authority if is_authority(authority) => {
+            "certificate is that of an authority, and none of the trusted ones".into()
         }
         other => other.to_string(),
     }

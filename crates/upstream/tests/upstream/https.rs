@@ -2,11 +2,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use rcgen::{BasicConstraints, CertificateParams, IsCa};
 use upstream::Network::{Tcp, Udp};
 use upstream::{DohMethod, Options, Scheme, Upstream, tls_config};
 
 use crate::ask::{ask, told};
-use crate::secure_server::{SecureServer, Speaks};
+use crate::secure_server::{SecureServer, Speaks, self_signed};
 
 fn to(server: &SecureServer, change: impl FnOnce(&mut Options)) -> Arc<Upstream> {
     let mut options = Options::new(Scheme::Https, server.addr);
@@ -73,6 +74,15 @@ async fn connections_end() {
         }
         assert_eq!(server.told.connections.load(Ordering::SeqCst), 2);
     }
+}
+
+#[tokio::test]
+async fn a_trusted_certificate_may_be_the_servers_own() {
+    let authority = |parameters: &mut CertificateParams| {
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    };
+    let server = SecureServer::with(Speaks::Http2, self_signed(authority)).await;
+    assert_eq!(told(&ask(&to(&server, |_| {}), "x.", Tcp).await), "0 qr,rd,ra");
 }
 
 #[tokio::test]

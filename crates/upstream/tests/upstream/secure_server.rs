@@ -12,6 +12,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::{CertificateParams, CertifiedKey, KeyPair};
 use rustls::pki_types::PrivateKeyDer;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -30,7 +31,7 @@ pub enum Speaks {
 pub struct SecureServer {
     pub addr: SocketAddr,
     pub told: Arc<Told>,
-    certificate: rcgen::CertifiedKey<rcgen::KeyPair>,
+    certificate: CertifiedKey<KeyPair>,
     folder: TempDir,
 }
 
@@ -48,8 +49,10 @@ pub struct Told {
 
 impl SecureServer {
     pub async fn start(speaks: Speaks) -> SecureServer {
-        let names = vec!["127.0.0.1".to_owned(), "dns.test".to_owned()];
-        let certificate = rcgen::generate_simple_self_signed(names).unwrap();
+        SecureServer::with(speaks, self_signed(|_| {})).await
+    }
+
+    pub async fn with(speaks: Speaks, certificate: CertifiedKey<KeyPair>) -> SecureServer {
         let key = PrivateKeyDer::try_from(certificate.signing_key.serialize_der()).unwrap();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
@@ -95,6 +98,17 @@ impl SecureServer {
         std::fs::write(&path, self.certificate.signing_key.serialize_pem()).unwrap();
         path
     }
+}
+
+/// What servers show, and how it is signed.
+pub fn parameters() -> CertificateParams {
+    CertificateParams::new(vec!["127.0.0.1".to_owned(), "dns.test".to_owned()]).unwrap()
+}
+
+pub fn self_signed(change: impl FnOnce(&mut CertificateParams)) -> CertifiedKey<KeyPair> {
+    let (mut parameters, signing_key) = (parameters(), KeyPair::generate().unwrap());
+    change(&mut parameters);
+    CertifiedKey { cert: parameters.self_signed(&signing_key).unwrap(), signing_key }
 }
 
 impl Told {

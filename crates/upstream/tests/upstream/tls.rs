@@ -3,12 +3,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedKey, DnType, IsCa, Issuer, KeyPair, date_time_ymd,
+};
 use testkit::scripted_upstream::ScriptedUpstream;
 use upstream::Network::{Tcp, Udp};
 use upstream::{Options, Scheme, Upstream, tls_config};
 
 use crate::ask::{ask, query, told};
-use crate::secure_server::{SecureServer, Speaks};
+use crate::secure_server::{SecureServer, Speaks, parameters, self_signed};
 
 fn to(server: &SecureServer, name: Option<&str>, files: &[PathBuf]) -> Arc<Upstream> {
     let mut options = Options::new(Scheme::Tls, server.addr);
@@ -67,6 +70,56 @@ async fn who_is_not_trusted_is_not_asked() {
         assert_eq!(error.strip_prefix("tls: failed to verify certificate: x509: "), Some(text), "{error}");
     }
     assert_eq!(server.told.queries.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_trusted_certificate_may_be_the_servers_own() {
+    let authority = |parameters: &mut CertificateParams| {
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    };
+    let outdated = |parameters: &mut CertificateParams| {
+        authority(parameters);
+        parameters.not_after = date_time_ymd(2020, 1, 1);
+    };
+    // Signed by somebody nobody knows.
+    let issued = |by: &str| {
+        let mut issuer = CertificateParams::default();
+        issuer.distinguished_name.push(DnType::CommonName, by);
+        let (issuer, key) = (Issuer::new(issuer, KeyPair::generate().unwrap()), KeyPair::generate().unwrap());
+        let mut own = parameters();
+        own.distinguished_name.push(DnType::CommonName, "server");
+        CertifiedKey { cert: own.signed_by(&key, &issuer).unwrap(), signing_key: key }
+    };
+    let other = self_signed(authority).cert.pem();
+    let good = "0 qr,rd,ra";
+    let unknown = "certificate signed by unknown authority";
+    let is_authority = "certificate is that of an authority, and none of the trusted ones";
+    let cases = [
+        ("an authority's", self_signed(authority), None, "dns.test", good),
+        ("an authority's, by address", self_signed(authority), None, "127.0.0.1", good),
+        ("a server's", issued("somebody"), None, "dns.test", good),
+        ("a server's whose issuer has its name", issued("server"), None, "dns.test", good),
+        (
+            "for another name",
+            self_signed(authority),
+            None,
+            "elsewhere.test",
+            "certificate is valid for dns.test, not elsewhere.test",
+        ),
+        ("outdated", self_signed(outdated), None, "dns.test", "certificate has expired or is not yet valid"),
+        ("not the one that is trusted", self_signed(authority), Some(&other), "dns.test", is_authority),
+        ("a server's that is not trusted", self_signed(|_| {}), Some(&other), "dns.test", unknown),
+    ];
+    for (what, certificate, trusted, name, expected) in cases {
+        let pem = trusted.cloned().unwrap_or_else(|| certificate.cert.pem());
+        let folder = tempfile::tempdir().unwrap();
+        let ca = folder.path().join("ca.pem");
+        std::fs::write(&ca, pem).unwrap();
+        let server = SecureServer::with(Speaks::Dns, certificate).await;
+        let answer = told(&ask(&to(&server, Some(name), &[ca]), "x.", Tcp).await);
+        let text = answer.strip_prefix("tls: failed to verify certificate: x509: ").unwrap_or(&answer);
+        assert_eq!(text, expected, "{what}");
+    }
 }
 
 #[tokio::test]
