@@ -58,6 +58,12 @@ const VARIANTS: &[Variant] = &[
         others: "whoami",
         ..PLAIN
     },
+    Variant {
+        name: "other classes",
+        options: "pods verified\nfallthrough",
+        others: "chaos\ntemplate IN A example.net {\nanswer \"{{ .Name }} 60 IN A 192.0.2.9\"\n}\nwhoami",
+        ..PLAIN
+    },
     Variant { name: "ignore empty_service", options: "ignore empty_service", ..PLAIN },
     Variant { name: "zonal", options: "zonal\npods verified\nendpoint_pod_names", ..PLAIN },
     Variant { name: "multicluster", zones: SET, options: "multicluster clusterset.local", ..PLAIN },
@@ -209,6 +215,7 @@ fn compare(world: &World, variant: &Variant, pair: &Pair) -> Report {
         near_names: 0.06,
         odd_names: 0.01,
         odd_headers: 0.03,
+        classes: if opens_classes(variant) { 0.25 } else { 0.01 },
         tcp: 0.1,
         mixed_case: 0.3,
         transfers: true,
@@ -256,6 +263,11 @@ fn metadata_differences(pair: &Pair) -> String {
 fn queries(variant: &Variant) -> usize {
     let count = std::env::var("RHUMB_QUERIES").ok().and_then(|n| n.parse().ok()).unwrap_or(QUERIES);
     if variant.zones == "." { count / 4 } else { count }
+}
+
+/// Whether a plugin lets in classes other than IN.
+fn opens_classes(variant: &Variant) -> bool {
+    ["chaos", "forward"].iter().any(|plugin| variant.others.contains(plugin))
 }
 
 /// Zones of the cluster that questions go to.

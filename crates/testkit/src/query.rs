@@ -51,6 +51,8 @@ pub struct Options {
     pub near_names: f64,
     /// Class other than IN, opcode other than QUERY, header bits that queries do not have.
     pub odd_headers: f64,
+    /// Class CH, HS or ANY, and all else as usual.
+    pub classes: f64,
     /// An OPT record.
     pub edns: f64,
     /// Sent over TCP.
@@ -70,6 +72,7 @@ impl Default for Options {
             odd_names: 0.05,
             near_names: 0.25,
             odd_headers: 0.1,
+            classes: 0.0,
             edns: 0.5,
             tcp: 0.2,
             mixed_case: 0.4,
@@ -173,6 +176,10 @@ impl Generator {
         self.next_id = self.next_id.wrapping_add(1);
         if self.random.chance(self.options.odd_headers) {
             self.odd_header(&mut draft);
+        }
+        // Drawn only where it is wanted: other questions stay the same for a seed.
+        if self.options.classes > 0.0 && self.random.chance(self.options.classes) {
+            draft.class = *self.random.pick(&[3, 4, 255]);
         }
         let mut edns = String::new();
         if self.random.chance(self.options.edns) {

@@ -34,6 +34,13 @@ pub const K8S_EXTERNAL: &[Variant] = &[
         ..PLAIN
     },
     Variant {
+        name: "k8s_external in other classes",
+        others: "chaos\nk8s_external example.org {\nheadless\n}\n\
+                 template IN A example.net {\nanswer \"{{ .Name }} 60 IN A 192.0.2.9\"\n}\nwhoami",
+        asks: EXAMPLE,
+        ..PLAIN
+    },
+    Variant {
         name: "k8s_external name servers",
         others: "k8s_external example.org {\nttl 3600\n}\ncache 10",
         asks: EXAMPLE,

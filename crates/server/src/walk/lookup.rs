@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use wire::{Name, Query, Question, Rcode, Reply, Rtype};
+use wire::{Class, Name, Query, Question, Rcode, Reply, Rtype};
 
 use super::{Driven, Walk};
 use crate::explain::Note;
@@ -69,8 +69,8 @@ pub(crate) fn lookup(visit: &mut Visit<'_>, name: Name<'_>, qtype: Rtype) -> Loo
         *asker = visit.block.chain()[visit.trail.place].name();
     }
     walk.trail.depth = visit.trail.depth + 1;
-    let class = walk.query.question.qclass;
-    walk.query.set_question(Question::new(name, qtype, class));
+    // Aliases lead on in IN, also where the question is of another class: so it is in CoreDNS.
+    walk.query.set_question(Question::new(name, qtype, Class::IN));
     if walk.trail.depth > MAX_DEPTH {
         walk.refuse(Rcode::SERVFAIL, "look-ups inside look-ups are too deep");
         return Lookup::Ready(Found { walk });

@@ -116,6 +116,30 @@ address.shop.svc.cluster.local A
     );
 }
 
+/// As in CoreDNS, the end of a chain is looked up in IN.
+#[test]
+fn chains_in_other_classes() {
+    let corefile = COREFILE.replace(
+        "    hosts {",
+        "    chaos\n    template IN A www.example.org {\n        answer \"{{ .Name }} 60 IN A 192.0.2.9\"\n    }\n    hosts {",
+    );
+    for class in ["CH", "HS"] {
+        check(
+            &corefile,
+            MANIFESTS,
+            &format!(
+                "
+twice-out.shop.svc.cluster.local A class={class}
+    NOERROR
+    twice-out.shop.svc.cluster.local. 5 IN CNAME out.shop.svc.cluster.local.
+    out.shop.svc.cluster.local. 5 IN CNAME www.example.org.
+    www.example.org. 60 IN A 192.0.2.9
+"
+            ),
+        );
+    }
+}
+
 #[test]
 fn chains_inside_the_zone() {
     check(
