@@ -97,6 +97,12 @@ pub trait Plugin: Send + Sync + 'static {
         false
     }
 
+    /// Hands the codes of its replies to the plugins above, to which REFUSED, FORMERR and NOTIMP then mean that there
+    /// is no reply: the convention of CoreDNS, which few of its plugins follow after they have replied.
+    fn returns_codes(&self) -> bool {
+        false
+    }
+
     /// All plugins of all blocks exist now; take hold of the ones this plugin works with.
     fn link(&self, _link: &crate::Link<'_>) {}
 

@@ -102,7 +102,7 @@ impl Plugin for Autopath {
             return Turn::Up;
         }
         match visit.outcome() {
-            Outcome::Records if visit.reply.rcode != Rcode::NXDOMAIN => {
+            Outcome::Records if visit.reply.rcode != Rcode::NXDOMAIN && !is_code_alone(visit) => {
                 visit.note(|_| format!("domain {asked} of the search path has the name"));
                 lead_to_answer(visit.reply, &visit.query.question);
                 self.counters.count(visit.server());
@@ -180,9 +180,20 @@ impl Autopath {
             return None;
         }
         let mut reply = Reply::new();
+        if is_code_alone(visit) {
+            reply.begin_error(visit.query, visit.reply.rcode);
+            return Some(Box::new(Search { path, outcome: Outcome::Failure, reply }));
+        }
         reply.copy_from(visit.reply);
         Some(Box::new(Search { path, outcome: visit.outcome(), reply }))
     }
+}
+
+/// Whether the reply counts for no more than its code.
+fn is_code_alone(visit: &Visit<'_>) -> bool {
+    let plugin = visit.answered_at().and_then(|place| visit.block().chain().get(place));
+    matches!(visit.reply.rcode, Rcode::REFUSED | Rcode::FORMERR | Rcode::NOTIMP)
+        && plugin.is_some_and(|plugin| plugin.returns_codes())
 }
 
 /// The question with another domain behind the first `at` octets of its name. None if the name becomes too long.

@@ -63,6 +63,25 @@ fn zones_say_which_names_are_searched_for() {
     assert_eq!(answer(&service(&corefile), "two.a.example A"), "SERVFAIL qr\n");
 }
 
+/// Where a template refuses the name the search goes on; where an ACL does, it ends.
+#[test]
+fn refusals() {
+    let found = "NOERROR qr,aa\nanswer: two.a.example. 3600 IN CNAME two.b.example.\n\
+                 answer: two.b.example. 3600 IN A 10.0.0.2\n";
+    for code in ["REFUSED", "FORMERR", "NOTIMP"] {
+        let lines = format!(
+            "FILE\ntemplate ANY ANY a.example {{\nrcode {code}\nauthority \"a.example. 5 NS a.example.\"\n}}\n\
+             template ANY ANY . {{\nmatch ^none\nrcode NXDOMAIN\nfallthrough\n}}"
+        );
+        let (corefile, _folder) = searching(&lines);
+        let service = service(&corefile);
+        assert_eq!(answer(&service, "two.a.example A"), found, "{code}");
+        assert_eq!(answer(&service, "none.a.example A"), format!("{code} qr\n"));
+    }
+    let (corefile, _folder) = searching("FILE\nacl a.example {\nblock\n}");
+    assert!(answer(&service(&corefile), "two.a.example A").starts_with("REFUSED qr\n"));
+}
+
 const CLUSTER: &str = "
 apiVersion: v1
 kind: Service

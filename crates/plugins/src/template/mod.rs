@@ -93,6 +93,10 @@ impl Plugin for Templates {
         Step::Next
     }
 
+    fn returns_codes(&self) -> bool {
+        true
+    }
+
     fn link(&self, link: &Link<'_>) {
         let view = link.block().view_name().unwrap_or_default();
         let servers = link.served().iter().map(|(server, _)| server.as_str());

@@ -56,6 +56,21 @@ fn autopath_above_whoami() {
     check(&set("example.org resolv.conf", "", "whoami"));
 }
 
+/// Where a template refuses a name the search goes on; where an ACL does, it ends.
+#[test]
+fn autopath_above_refusals() {
+    let refuse = |name: &str, code: &str| {
+        format!(
+            "template ANY ANY a.example.org {{\n  match ^{name}[.]\n  rcode {code}\n  fallthrough\n }}\n "
+        )
+    };
+    let codes = [("two", "REFUSED"), ("three", "FORMERR"), ("complete", "NOTIMP"), ("nosuch", "REFUSED")];
+    let below: String = codes.iter().map(|(name, code)| refuse(name, code)).collect();
+    let denied = "template ANY ANY . {\n  match ^nosuch\n  rcode NXDOMAIN\n  fallthrough\n }\n ";
+    let acl = "acl er.a.example.org {\n  block\n }\n whoami";
+    check(&set("resolv.conf", "", &format!("{below}{denied}{acl}")));
+}
+
 #[test]
 fn autopath_of_one_domain() {
     check(&set("domain.conf", "b.example.org", "whoami"));
