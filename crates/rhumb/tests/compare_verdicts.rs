@@ -383,15 +383,19 @@ fn meant(body: &str, left: &Verdict, right: &Verdict) -> bool {
         }
         // CoreDNS panics in the background, perhaps after it has said who it is.
         (_, Verdict::Refused(right)) if right.contains("zipkin_max_batch_interval must be") => true,
+        // All plugins read ports alike, and CoreDNS's health as those of a URL.
+        (Verdict::Refused(left), _) if left.starts_with("parse \"http://") => body.starts_with("health "),
         (Verdict::Refused(left), Verdict::Refused(right)) => {
             // Of several files that cannot be read the first is named.
             let unreadable = left.contains("unable to read client-cert") && right.contains(": open ");
             // Complaints name the plugin once.
             unreadable || left.replace("plugin/bufsize: plugin/bufsize: ", "plugin/bufsize: ") == *right
         }
-        // CoreDNS starts, and ends when it opens the file.
+        // CoreDNS starts, and ends when it opens the file; or does not listen, and serves all the same.
         (Verdict::Taken, Verdict::Refused(right)) => {
-            body.starts_with("prometheus") && right.contains("Invalid TLS config")
+            let on = |plugin: &str| body.starts_with(plugin);
+            on("prometheus") && right.contains("Invalid TLS config")
+                || (on("prometheus ") || on("ready ")) && right.starts_with("listen tcp: ")
         }
         _ => false,
     }
