@@ -405,8 +405,5 @@ fn with_jitter(poll: CorefilePoll) -> Duration {
     if jitter.is_zero() {
         return poll.interval;
     }
-    use std::hash::{BuildHasher, RandomState};
-    let random = RandomState::new().hash_one(std::process::id());
-    let share = (random % 1024) as u32;
-    poll.interval - jitter / 2 + jitter * share / 1024
+    poll.interval - jitter / 2 + rand::random_range(Duration::ZERO..jitter)
 }

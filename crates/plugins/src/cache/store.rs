@@ -9,9 +9,8 @@
 //! loaded and with it all entries in it, whatever happens meanwhile. Beside each bucket lies an octet with a bit for
 //! each of its hashes: most look-ups of what is not here end there, without holding anything.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::{ArcSwapOption, Guard};
 
@@ -30,14 +29,9 @@ pub(super) struct Store {
     /// How many belong to a shard; a power of two.
     per_shard: usize,
     capacity: usize,
-    writers: Box<[Mutex<Writer>]>,
+    /// How many entries each shard has; whoever writes to a shard holds its lock.
+    lens: Box<[Mutex<usize>]>,
     len: AtomicUsize,
-}
-
-/// What only those see who write.
-struct Writer {
-    len: usize,
-    random: u64,
 }
 
 #[derive(Clone)]
@@ -92,16 +86,12 @@ impl Store {
     pub fn new(capacity: i64) -> Store {
         let capacity = (usize::try_from(capacity).unwrap_or(0) / SHARDS).max(LEAST);
         let per_shard = capacity.min(MOST_BUCKETS).next_power_of_two();
-        let seed = RandomState::new();
         Store {
             buckets: (0..SHARDS * per_shard).map(|_| ArcSwapOption::empty()).collect(),
             tags: (0..SHARDS * per_shard).map(|_| AtomicU8::new(0)).collect(),
             per_shard,
             capacity,
-            // Never zero, or it would stay so.
-            writers: (0..SHARDS)
-                .map(|i| Mutex::new(Writer { len: 0, random: seed.hash_one(i) | 1 }))
-                .collect(),
+            lens: (0..SHARDS).map(|_| Mutex::new(0)).collect(),
             len: AtomicUsize::new(0),
         }
     }
@@ -119,14 +109,14 @@ impl Store {
     /// Stores an entry in the place of the one with its hash. True if another had to go for it.
     pub fn insert(&self, entry: Arc<Entry>) -> bool {
         let hash = entry.hash;
-        let mut writer = self.writer(hash);
+        let mut len = self.lock(hash);
         let place = self.place(hash);
         let known = self.buckets[place]
             .load_full()
             .is_some_and(|bucket| bucket.slots().any(|slot| slot.hash == hash));
-        let evicted = !known && writer.len >= self.capacity && self.evict(shard(hash), &mut writer);
+        let evicted = !known && *len >= self.capacity && self.evict(shard(hash), &mut len);
         if !known {
-            writer.len += 1;
+            *len += 1;
             self.len.fetch_add(1, Ordering::Relaxed);
         }
         // Loaded again: the one that went may have lain here.
@@ -141,8 +131,8 @@ impl Store {
         if self.buckets[place].load().is_none() {
             return;
         }
-        let mut writer = self.writer(hash);
-        self.take_out(place, hash, &mut writer);
+        let mut len = self.lock(hash);
+        self.take_out(place, hash, &mut len);
     }
 
     pub fn len(&self) -> usize {
@@ -150,29 +140,29 @@ impl Store {
     }
 
     /// Puts a random entry of the shard out.
-    fn evict(&self, shard: usize, writer: &mut Writer) -> bool {
-        let random = writer.next_random();
+    fn evict(&self, shard: usize, len: &mut usize) -> bool {
+        let random: u64 = rand::random();
         let first = shard * self.per_shard;
         for step in 0..self.per_shard {
             let place = first + (random as usize + step) % self.per_shard;
             if let Some(bucket) = self.buckets[place].load_full() {
                 let number = (random >> 32) as usize % (1 + bucket.more.len());
                 let Some(hash) = bucket.slots().nth(number).map(|slot| slot.hash) else { continue };
-                self.take_out(place, hash, writer);
+                self.take_out(place, hash, len);
                 return true;
             }
         }
         false
     }
 
-    fn take_out(&self, place: usize, hash: u64, writer: &mut Writer) {
+    fn take_out(&self, place: usize, hash: u64, len: &mut usize) {
         let Some(bucket) = self.buckets[place].load_full() else { return };
         let others: Vec<Slot> = self.rest(place, hash).collect();
         if others.len() == 1 + bucket.more.len() {
             return;
         }
         self.put(place, Bucket::of(others));
-        writer.len -= 1;
+        *len -= 1;
         self.len.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -201,18 +191,8 @@ impl Store {
         slots.into_iter()
     }
 
-    fn writer(&self, hash: u64) -> std::sync::MutexGuard<'_, Writer> {
-        self.writers[shard(hash)].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Writer {
-    /// xorshift64: it only has to be different every time.
-    fn next_random(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random
+    fn lock(&self, hash: u64) -> MutexGuard<'_, usize> {
+        self.lens[shard(hash)].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,10 +4,9 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
+use rand::seq::SliceRandom;
 use server::{Plugin, Step, Visit};
-use wire::{Class, Owner, Record, Rtype, Section};
+use wire::{Class, Owner, Rtype, Section};
 
 pub(crate) use setup::setup;
 
@@ -44,17 +43,8 @@ impl Plugin for Chaos {
                 data.text(text);
             });
         }
-        shuffle(reply.section_mut(Section::Answer));
+        // So that no author is always the first.
+        reply.section_mut(Section::Answer).shuffle(&mut rand::rng());
         Step::Answer
-    }
-}
-
-/// So that no author is always the first. Nothing hangs on how random it is: the clock will do.
-fn shuffle(records: &mut [Record]) {
-    let mut state = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
-    for last in (1..records.len()).rev() {
-        // A step of Knuth's linear congruential generator; its upper half is the good one.
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        records.swap(last, (state >> 33) as usize % (last + 1));
     }
 }

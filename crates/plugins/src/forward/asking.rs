@@ -136,7 +136,7 @@ impl Asking {
                     break;
                 }
                 // That all are down is less likely than that the checks are broken.
-                target = &targets[super::policy::random(count)];
+                target = &targets[rand::random_range(0..count)];
             }
             asked.last = Some(target.addr);
             let began = self.observed.then(SystemTime::now);

@@ -1,9 +1,8 @@
 //! In which order upstreams are asked.
 
-use std::collections::hash_map::RandomState;
-use std::hash::BuildHasher;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rand::seq::SliceRandom;
 
 #[derive(Debug)]
 pub(super) enum Policy {
@@ -31,7 +30,7 @@ impl Policy {
                 Order::First(number as usize % count)
             }
             // Of one or two, to put one first is all there is to shuffle.
-            Policy::Random if count <= 2 => Order::First(random(count)),
+            Policy::Random if count <= 2 => Order::First(rand::random_range(0..count)),
             Policy::Random => Order::Shuffled(shuffled(count)),
         }
     }
@@ -50,16 +49,6 @@ impl Order {
 
 fn shuffled(count: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
-    for left in (1..count).rev() {
-        order.swap(left, random(left + 1));
-    }
+    order.shuffle(&mut rand::rng());
     order
-}
-
-/// A number below `limit`, which must not be 0. Fair, and that is all it has to be.
-pub(super) fn random(limit: usize) -> usize {
-    static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let number = SEED.hash_one(COUNT.fetch_add(1, Ordering::Relaxed));
-    ((u128::from(number) * limit as u128) >> 64) as usize
 }

@@ -4,9 +4,10 @@
 
 use std::ops::Range;
 
+use rand::RngExt;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
 use wire::{Record, Reply, Rtype, Section};
-
-use super::random::Random;
 
 /// The four groups, in the order they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +28,7 @@ fn group(record: &Record) -> Group {
 }
 
 /// Groups the records and shuffles addresses and mail exchangers among themselves.
-pub(super) fn shuffle(reply: &mut Reply, section: Section, random: &mut Random) {
+pub(super) fn shuffle(reply: &mut Reply, section: Section, random: &mut SmallRng) {
     if reply.section(section).len() < 2 {
         return;
     }
@@ -35,8 +36,8 @@ pub(super) fn shuffle(reply: &mut Reply, section: Section, random: &mut Random) 
     let records = reply.section_mut(section);
     let addresses = records.partition_point(|record| group(record) < Group::Address);
     let mail = records.partition_point(|record| group(record) < Group::Mail);
-    permute(&mut records[addresses..mail], random);
-    permute(&mut records[mail..], random);
+    records[addresses..mail].shuffle(random);
+    records[mail..].shuffle(random);
 }
 
 /// Groups the records and swaps one address, drawn by weight, with the first one. Without addresses nothing
@@ -44,7 +45,7 @@ pub(super) fn shuffle(reply: &mut Reply, section: Section, random: &mut Random) 
 pub(super) fn draw(
     reply: &mut Reply,
     section: Section,
-    random: &mut Random,
+    random: &mut SmallRng,
     weight: impl Fn(&Reply, &Record) -> u8,
 ) {
     if !reply.section(section).iter().any(|record| group(record) == Group::Address) {
@@ -53,7 +54,7 @@ pub(super) fn draw(
     arrange(reply, section);
     let addresses = || reply.section(section).iter().enumerate().filter(|(_, r)| group(r) == Group::Address);
     let total: usize = addresses().map(|(_, record)| usize::from(weight(reply, record))).sum();
-    let mut left = random.below(total);
+    let mut left = random.random_range(0..total);
     let mut drawn = None;
     for (at, record) in addresses() {
         let weight = usize::from(weight(reply, record));
@@ -100,12 +101,5 @@ pub(super) fn gather(
             reply.section_mut(section)[start..middle + right].rotate_left(middle - start);
             left + right
         }
-    }
-}
-
-/// Fisher and Yates.
-fn permute(records: &mut [Record], random: &mut Random) {
-    for end in (2..=records.len()).rev() {
-        records.swap(end - 1, random.below(end));
     }
 }

@@ -1,6 +1,5 @@
 //! The query to ourselves.
 
-use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -53,12 +52,10 @@ pub(super) fn target(address: &str) -> Option<SocketAddr> {
     Some(addr)
 }
 
-/// A name under the zone that nobody can guess: two random numbers of 62 bits. The seed is the system's, and the
-/// hash does not give it away.
+/// A name under the zone that nobody can guess: two random numbers of 62 bits.
 /// None under a zone that leaves no room for it.
 pub(super) fn name(zone: &NameBuf) -> Option<NameBuf> {
-    let seed = RandomState::new();
     let mut name = zone.clone();
-    let fits = (0..2u8).all(|label| name.prepend((seed.hash_one(label) >> 2).to_string().as_bytes()));
+    let fits = (0..2).all(|_| name.prepend((rand::random::<u64>() >> 2).to_string().as_bytes()));
     fits.then_some(name)
 }

@@ -1,6 +1,5 @@
 //! One command, run in the foreground or beside the server, with the server's own input and outputs.
 
-use std::hash::{BuildHasher, RandomState};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{self, ExitStatus};
 use std::{io, thread};
@@ -98,9 +97,7 @@ fn signal_name(signal: i32) -> String {
 
 /// A random UUID (RFC 9562 §5.4).
 fn id() -> String {
-    let random = RandomState::new();
-    let bits = u128::from(random.hash_one(1)) << 64 | u128::from(random.hash_one(2));
-    let bits = bits & !(0xf000 << 64) & !(0xc000 << 48) | 0x4000 << 64 | 0x8000 << 48;
+    let bits = rand::random::<u128>() & !(0xf000 << 64) & !(0xc000 << 48) | 0x4000 << 64 | 0x8000 << 48;
     let digits = format!("{bits:032x}");
     let (a, rest) = digits.split_at(8);
     let (b, rest) = rest.split_at(4);
