@@ -2,13 +2,14 @@
 
 use std::{fs, io, thread};
 
-use crate::sys;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The CPUs to plan for: those this thread may run on, or the CPU quota of our cgroup rounded up, whichever is less.
 /// The standard library rounds down, which would give a pod of 1.5 CPUs one worker.
 pub fn available() -> usize {
-    let allowed = match sys::affinity() {
-        Ok(mask) => mask.iter().map(|word| word.count_ones() as usize).sum(),
+    let allowed = match sched_getaffinity(None) {
+        Ok(cpus) => cpus.count() as usize,
+        // The kernel refuses to fill a set of 1024 on a machine with more.
         Err(_) => thread::available_parallelism().map_or(1, usize::from),
     };
     let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -18,11 +19,12 @@ pub fn available() -> usize {
 
 /// Binds the calling thread to one CPU, counted from 0 as in `/proc/cpuinfo`.
 pub fn pin_to(cpu: usize) -> io::Result<()> {
-    const BITS: usize = usize::BITS as usize;
-    let mut mask: sys::CpuMask = [0; _];
-    let word = mask.get_mut(cpu / BITS).ok_or(io::ErrorKind::InvalidInput)?;
-    *word = 1 << (cpu % BITS);
-    sys::set_affinity(&mask)
+    let mut cpus = CpuSet::new();
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    cpus.set(cpu);
+    Ok(sched_setaffinity(None, &cpus)?)
 }
 
 /// The least quota of our cgroups (the lines of `/proc/self/cgroup`) and of those above them, in whole CPUs.
@@ -177,9 +179,8 @@ mod tests {
     #[test]
     fn pinned_thread_has_one_cpu() {
         thread::spawn(|| {
-            let mask = sys::affinity().unwrap();
-            let (word, bits) = mask.iter().enumerate().find(|(_, bits)| **bits != 0).unwrap();
-            pin_to(word * usize::BITS as usize + bits.trailing_zeros() as usize).unwrap();
+            let cpus = sched_getaffinity(None).unwrap();
+            pin_to((0..CpuSet::MAX_CPU).find(|cpu| cpus.is_set(*cpu)).unwrap()).unwrap();
             assert_eq!(available(), 1);
             assert_eq!(pin_to(1_000_000).unwrap_err().kind(), io::ErrorKind::InvalidInput);
         })

@@ -49,14 +49,13 @@ impl Reactor {
     pub fn open(epoll: Epoll) -> Reactor {
         let epoll = Rc::new(epoll);
         HERE.set(Some(Here { epoll: Rc::clone(&epoll), handlers: Vec::new() }));
-        let own = RefCell::new(Poll::new(&epoll));
-        Reactor { epoll, own }
+        Reactor { epoll, own: RefCell::default() }
     }
 
-    /// Watches a descriptor of the worker's own, by a token below 2^32. It must be removed before it is closed.
+    /// Watches a descriptor of the worker's own, by a token below 2^32. It stays open until it is removed.
     pub fn add(&self, fd: impl AsFd, token: u32) -> io::Result<()> {
         let token = u64::from(token);
-        if self.own.borrow_mut().add(&fd, token) { Ok(()) } else { self.epoll.add(fd, token) }
+        if self.own.borrow_mut().add(&fd, token)? { Ok(()) } else { self.epoll.add(fd, token) }
     }
 
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
@@ -65,7 +64,7 @@ impl Reactor {
 
     /// Waits until something can be read; how many are ready. `None` waits for ever. A signal ends the wait with 0.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
-        self.own.borrow_mut().wait(&self.epoll, events, timeout)
+        self.own.borrow().wait(&self.epoll, events, timeout)
     }
 
     /// Gives a handler what is theirs; the token back if it is the worker's own.

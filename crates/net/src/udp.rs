@@ -5,8 +5,13 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt::{
+    Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery, set_ip_mtu_discover, set_ipv6_mtu_discover,
+    set_socket_recv_buffer_size_force, set_socket_send_buffer_size_force,
+};
 use socket2::{Domain, Protocol, Socket, Type};
 
+use crate::poll::poll_writable;
 use crate::{ReplyTo, sys};
 
 /// How long a reply may wait for room in the socket's send buffer before it is given up.
@@ -46,14 +51,13 @@ impl UdpSocket {
         let socket = Socket::new(Domain::for_address(addr), Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
         socket.set_reuse_port(true)?;
         set_v6only(&socket, addr)?;
-        set_buffer(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF, options.recv_buffer)?;
-        set_buffer(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF, options.send_buffer)?;
+        set_buffers(&socket, options)?;
         let fd = socket.as_fd();
         if options.pktinfo {
             // On a dual-stack socket this one covers IPv4 too, with mapped addresses.
             match addr {
-                SocketAddr::V4(_) => sys::set_option(fd, libc::IPPROTO_IP, libc::IP_PKTINFO, 1)?,
-                SocketAddr::V6(_) => sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO, 1)?,
+                SocketAddr::V4(_) => sys::enable(fd, libc::IPPROTO_IP, libc::IP_PKTINFO)?,
+                SocketAddr::V6(_) => sys::enable(fd, libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)?,
             }
         }
         ignore_path_mtu(fd, addr);
@@ -116,7 +120,7 @@ pub(crate) fn wait_writable(fd: BorrowedFd<'_>, deadline: &mut Option<Instant>) 
     let now = Instant::now();
     let deadline = *deadline.get_or_insert(now + SEND_PATIENCE);
     match deadline.checked_duration_since(now) {
-        Some(left) if !left.is_zero() => sys::poll_writable(fd, left).is_ok(),
+        Some(left) if !left.is_zero() => poll_writable(fd, left).is_ok(),
         _ => false,
     }
 }
@@ -134,21 +138,23 @@ pub(crate) fn set_v6only(socket: &Socket, addr: SocketAddr) -> io::Result<()> {
 }
 
 /// With CAP_NET_ADMIN the size is had as asked; without it the kernel cuts it to `net.core.{r,w}mem_max`.
-fn set_buffer(socket: &Socket, force: libc::c_int, plain: libc::c_int, bytes: usize) -> io::Result<()> {
-    if bytes == 0 {
-        return Ok(());
+fn set_buffers(socket: &Socket, options: &UdpOptions) -> io::Result<()> {
+    let (recv, send) = (options.recv_buffer, options.send_buffer);
+    if recv != 0 {
+        set_socket_recv_buffer_size_force(socket, recv).or_else(|_| socket.set_recv_buffer_size(recv))?;
     }
-    let bytes = libc::c_int::try_from(bytes).unwrap_or(libc::c_int::MAX);
-    sys::set_option(socket.as_fd(), libc::SOL_SOCKET, force, bytes)
-        .or_else(|_| sys::set_option(socket.as_fd(), libc::SOL_SOCKET, plain, bytes))
+    if send != 0 {
+        set_socket_send_buffer_size_force(socket, send).or_else(|_| socket.set_send_buffer_size(send))?;
+    }
+    Ok(())
 }
 
 /// Path MTU found by ICMP can be forged to make us fragment replies (RFC 8900 3.7); DNS servers ignore it and use
 /// the interface's MTU. Not every sandboxed kernel knows the option, and all works without it: errors are dropped.
 fn ignore_path_mtu(fd: BorrowedFd<'_>, addr: SocketAddr) {
-    let _ = sys::set_option(fd, libc::IPPROTO_IP, libc::IP_MTU_DISCOVER, libc::IP_PMTUDISC_OMIT);
+    let _ = set_ip_mtu_discover(fd, Ipv4PathMtuDiscovery::OMIT);
     if addr.is_ipv6() {
-        let _ = sys::set_option(fd, libc::IPPROTO_IPV6, libc::IPV6_MTU_DISCOVER, libc::IPV6_PMTUDISC_OMIT);
+        let _ = set_ipv6_mtu_discover(fd, Ipv6PathMtuDiscovery::OMIT);
     }
 }
 

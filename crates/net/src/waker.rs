@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 
-use crate::sys;
+use rustix::event::{EventfdFlags, eventfd};
 
 /// An eventfd: readable from [`Waker::wake`] until [`Waker::drain`].
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct Waker(File);
 
 impl Waker {
     pub fn new() -> io::Result<Waker> {
-        Ok(Waker(sys::eventfd()?.into()))
+        Ok(Waker(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?.into()))
     }
 
     /// Wakes the waiting thread. Its only error is a counter that is full, and then the thread is awake already.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::net::UdpSocket as StdSocket;
 use std::time::Duration;
 
-use net::{Epoll, Events, RecvBatch, SendBatch, UdpOptions, UdpSocket};
+use net::{Epoll, Events, Reactor, RecvBatch, SendBatch, UdpOptions, UdpSocket};
 
 struct Counting;
 
@@ -48,8 +48,8 @@ fn steady_state_allocates_nothing() {
     let server =
         UdpSocket::bind("0.0.0.0:0".parse().unwrap(), &UdpOptions { pktinfo: true, ..Default::default() })
             .unwrap();
-    let epoll = Epoll::new().unwrap();
-    epoll.add(&server, 5).unwrap();
+    let reactor = Reactor::open(Epoll::new().unwrap());
+    reactor.add(&server, 5).unwrap();
     let mut events = Events::with_capacity(4);
     let mut batch = RecvBatch::new(32, 4096);
     let mut replies = SendBatch::new(32);
@@ -66,7 +66,7 @@ fn steady_state_allocates_nothing() {
         }
         let mut left = round % 40 + 1;
         while left > 0 {
-            epoll.wait(&mut events, Some(Duration::from_secs(10))).unwrap();
+            reactor.wait(&mut events, Some(Duration::from_secs(10))).unwrap();
             assert_eq!(events.tokens().next(), Some(5));
             for i in 0..batch.recv(&server).unwrap() {
                 let packet = batch.packet(i);

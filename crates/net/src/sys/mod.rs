@@ -1,5 +1,5 @@
-//! The system calls: all `unsafe` of the workspace, one small function each, with a safe signature where the
-//! arguments allow it.
+//! The system calls that rustix and socket2 lack: all `unsafe` of the workspace, one small function each, with a safe
+//! signature where the arguments allow it.
 
 mod fixed;
 mod heap;
@@ -8,8 +8,6 @@ mod incoming;
 mod message;
 mod option;
 mod outgoing;
-mod poll;
-mod process;
 
 use std::io;
 
@@ -17,13 +15,8 @@ use fixed::Fixed;
 pub(crate) use heap::trim_heap;
 pub(crate) use ifaddrs::link_addrs;
 pub(crate) use incoming::Incoming;
-pub(crate) use option::set_option;
+pub(crate) use option::enable;
 pub(crate) use outgoing::{Outgoing, Reply, send_one};
-pub(crate) use poll::{
-    EpollEvent, PollEntry, Trigger, epoll_add, epoll_create, epoll_remove, epoll_wait, eventfd, poll,
-    poll_entry, poll_writable,
-};
-pub(crate) use process::{CpuMask, affinity, raise_file_limit, set_affinity};
 
 /// What system calls return: -1 and errno, or a value.
 fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
