@@ -50,5 +50,5 @@ pub use recv::{Received, RecvBatch};
 pub use reply_to::ReplyTo;
 pub use send::{SendBatch, SendReport};
 pub use tcp::listen_tcp;
-pub use udp::{UdpOptions, UdpSocket, ipv6_unavailable};
+pub use udp::{UdpOptions, UdpSocket, ipv6_unavailable, report_icmp_errors};
 pub use waker::Waker;

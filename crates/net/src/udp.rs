@@ -114,6 +114,15 @@ pub fn ipv6_unavailable(error: &io::Error) -> bool {
     )
 }
 
+/// Has every ICMP error about a packet to this address fail the socket's next call, not only that of a closed port
+/// and only on a connected socket.
+pub fn report_icmp_errors(socket: impl AsFd, to: SocketAddr) -> io::Result<()> {
+    match to {
+        SocketAddr::V4(_) => sys::enable(socket.as_fd(), libc::IPPROTO_IP, libc::IP_RECVERR),
+        SocketAddr::V6(_) => sys::enable(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_RECVERR),
+    }
+}
+
 /// Waits until the socket takes data again. The deadline is set by the first call and shared by later ones, so that
 /// one batch or reply waits [`SEND_PATIENCE`] in total. False: it has passed.
 pub(crate) fn wait_writable(fd: BorrowedFd<'_>, deadline: &mut Option<Instant>) -> bool {

@@ -6,7 +6,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket as StdSocke
 use std::thread;
 use std::time::Duration;
 
-use net::{Epoll, Events, RecvBatch, SendBatch, SendReport, UdpOptions, UdpSocket, ipv6_unavailable};
+use net::{
+    Epoll, Events, RecvBatch, SendBatch, SendReport, UdpOptions, UdpSocket, ipv6_unavailable,
+    report_icmp_errors,
+};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 const PKTINFO: UdpOptions = UdpOptions { recv_buffer: 1 << 20, send_buffer: 1 << 20, pktinfo: true };
@@ -328,4 +331,16 @@ fn counters_see_our_datagrams() {
     assert_eq!(recv(&mut RecvBatch::new(1, 16), &server), 1);
     let after = net::udp_counters().unwrap();
     assert!(after.in_datagrams > before.in_datagrams && after.out_datagrams > before.out_datagrams);
+}
+
+#[test]
+fn icmp_errors_reach_a_socket_that_is_not_connected() {
+    for any in ["127.0.0.1:0", "[::1]:0"] {
+        let Ok(socket) = StdSocket::bind(any) else { continue };
+        let closed = StdSocket::bind(any).and_then(|socket| socket.local_addr()).unwrap();
+        report_icmp_errors(&socket, closed).unwrap();
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.send_to(b"x", closed).unwrap();
+        assert_eq!(socket.recv(&mut [0]).unwrap_err().kind(), io::ErrorKind::ConnectionRefused, "{any}");
+    }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::time::Instant;
 
 use net::RecvBatch;
-use nix::errno::Errno;
+use rustix::io::Errno;
 
 use super::exchanges::{End, Exchanges};
 use super::id;
@@ -139,9 +139,8 @@ fn is_reply(packet: &[u8]) -> bool {
 
 /// Whether an error of sending can only be about what was to be sent, and not what the network said of an earlier one.
 fn is_of_this(error: &io::Error) -> bool {
-    use Errno::{EAGAIN, EINVAL, EMSGSIZE, ENOBUFS, ENOMEM, EPERM};
-    let code = error.raw_os_error().map(Errno::from_raw);
-    code.is_none_or(|code| matches!(code, EAGAIN | EINVAL | EMSGSIZE | ENOBUFS | ENOMEM | EPERM))
+    let own = [Errno::AGAIN, Errno::INVAL, Errno::MSGSIZE, Errno::NOBUFS, Errno::NOMEM, Errno::PERM];
+    Errno::from_io_error(error).is_none_or(|code| own.contains(&code))
 }
 
 /// The same error for somebody else.
