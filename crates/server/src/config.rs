@@ -10,6 +10,7 @@ use corefile::{Diagnostic, Listening, Scheme, Source, ZoneKey, block_zones, chec
 use sha2::{Digest, Sha512};
 use wire::NameBuf;
 
+use crate::fingerprint::Files;
 use crate::http::{Route, TlsSource};
 use crate::kept::Values;
 use crate::setup::{Availability, Common, CorefilePoll, Draft, Link, Periodic, PluginSpec, Setup};
@@ -37,6 +38,8 @@ pub struct Config {
     pub(crate) poll: Option<CorefilePoll>,
     /// What the next configuration may take over.
     pub(crate) kept: Values,
+    /// What plugins read of it.
+    pub(crate) files: Files,
     pub digest: String,
     /// What the user should know although it is no error.
     pub warnings: Vec<Diagnostic>,
@@ -56,6 +59,7 @@ impl Config {
             lameduck: None,
             poll: None,
             kept: Values::default(),
+            files: Files::default(),
             digest: String::new(),
             warnings: Vec::new(),
             banner: Vec::new(),
@@ -151,8 +155,13 @@ pub fn set_up(parsed: Parsed, plugins: &[PluginSpec], running: &Config) -> Resul
     if let Some(unknown) = parsed.unknown {
         return Err(vec![unknown]);
     }
-    let mut common =
-        Common { digest, warnings: parsed.warnings, running: running.kept.clone(), ..Common::default() };
+    let mut common = Common {
+        digest,
+        warnings: parsed.warnings,
+        running: running.kept.clone(),
+        files: running.files.next(),
+        ..Common::default()
+    };
 
     let keys: Vec<Vec<ZoneKey>> = parsed
         .blocks
@@ -259,6 +268,7 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
         lameduck: common.lameduck,
         poll: common.poll,
         kept: common.kept,
+        files: common.files,
         digest: common.digest,
         warnings: common.warnings,
         banner,

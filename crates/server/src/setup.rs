@@ -12,9 +12,10 @@ use std::time::Duration;
 use corefile::{Diagnostic, Dispenser, ServerBlock, ZoneKey, zones_from_args_or_block};
 use wire::NameBuf;
 
+use crate::fingerprint::{self, Files};
 use crate::http::{Route, TlsSource};
 use crate::kept::Values;
-use crate::{Block, BlockSettings, Plugin, fingerprint};
+use crate::{Block, BlockSettings, Plugin};
 
 /// One line of the list of plugins; the order of that list is the order of every chain.
 #[derive(Clone, Copy)]
@@ -78,6 +79,7 @@ pub(crate) struct Common {
     /// What the running configuration keeps.
     pub running: Values,
     pub warnings: Vec<Diagnostic>,
+    pub files: Files,
 }
 
 /// Work to be done again and again while a configuration serves.
@@ -143,13 +145,21 @@ impl Setup<'_> {
         self.draft.root.as_deref()
     }
 
-    /// A path of the Corefile, below the root if it is relative; then without `.` and doubled slashes, since
+    /// A file of the Corefile that is read, below the root if it is relative; then without `.` and doubled slashes, since
     /// logs and metrics show it.
-    pub fn path(&self, path: &str) -> PathBuf {
-        match &self.draft.root {
+    pub fn path(&mut self, path: &str) -> PathBuf {
+        let path = match &self.draft.root {
             Some(root) if Path::new(path).is_relative() => root.join(path).components().collect(),
             _ => PathBuf::from(path),
-        }
+        };
+        self.reads(&path);
+        path
+    }
+
+    /// To be called before a file is read that did not come from [`Setup::path`]: a configuration that finds it changed
+    /// begins with empty caches.
+    pub fn reads(&mut self, path: &Path) {
+        self.common.files.add(path);
     }
 
     /// Addresses to listen on instead of all.
@@ -213,11 +223,12 @@ impl Setup<'_> {
     }
 
     /// A text that is the same for as long as the plugins behind this one give the same answers: it says where the
-    /// block is served, what is written about those plugins, and how old the files are that they read.
+    /// block is served, what is written about those plugins, and whether a file was changed that any plugin reads.
     pub fn below(&self) -> String {
         let keys: Vec<String> = self.keys.iter().map(ToString::to_string).collect();
-        let place = format!("{keys:?} {:?}", self.draft.hosts);
-        fingerprint::below(&place, self.block, self.later, self.root())
+        let (hosts, root, files) = (&self.draft.hosts, self.root(), self.common.files.generation());
+        let place = format!("{keys:?} {hosts:?} {root:?} {files}");
+        fingerprint::below(&place, self.block, self.later)
     }
 
     /// Something the user should know that is no error.

@@ -70,6 +70,11 @@ fn read(
     }
     options.check(&s.c)?;
     let tos = read_tos(&tos, &options).map_err(|error| s.c.bare_err(error))?;
+    for to in &tos {
+        if let To::File(file) = to {
+            s.reads(&file.path);
+        }
+    }
     let count = tos.iter().filter(|to| to.counts()).count();
     let forward = build(s, from, tos, options).map_err(|error| s.c.bare_err(error))?;
     Ok((count, forward))

@@ -43,6 +43,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     if options.fallthrough_unsupported && !options.fallthrough.is_set() {
         return Err(s.c.err("fallthrough_unsupported requires fallthrough"));
     }
+    s.reads(&path);
     build(s, path, zones, options);
     Ok(())
 }

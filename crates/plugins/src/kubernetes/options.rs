@@ -55,7 +55,7 @@ pub(super) enum Pods {
 pub(super) struct Options {
     endpoint: Option<String>,
     tls: Option<Tls>,
-    kubeconfig: Option<(PathBuf, Option<String>)>,
+    pub kubeconfig: Option<(PathBuf, Option<String>)>,
     manifests: Option<PathBuf>,
     /// Empty: all.
     pub namespaces: Vec<Box<str>>,

@@ -60,6 +60,8 @@ fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Option
     let mut zones: Vec<Zone> = zones.into_iter().map(zone).collect();
     zones.sort_by_key(|zone| Reverse(zone.name.as_name().len()));
     let primary = zones.iter().position(|zone| zone.name == primary_zone).unwrap_or(0);
+    options.kubeconfig.iter().for_each(|(file, _)| s.reads(file));
+    s.reads(Path::new(RESOLV_CONF));
     // Without such a file nobody searches anywhere.
     let search = resolv_conf::search_path(Path::new(RESOLV_CONF)).unwrap_or_default();
     s.add(Kubernetes {
