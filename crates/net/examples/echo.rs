@@ -4,6 +4,7 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::rc::Rc;
 
 use net::{Epoll, Events, Reactor, RecvBatch, SendBatch, UdpOptions, UdpSocket, cpu};
 
@@ -15,9 +16,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         cpu::pin_to(pin)?;
     }
     let options = UdpOptions { pktinfo: addr.ip().is_unspecified(), ..UdpOptions::default() };
-    let socket = UdpSocket::bind(addr, &options)?;
+    let socket = Rc::new(UdpSocket::bind(addr, &options)?);
     let reactor = Reactor::open(Epoll::new()?);
-    reactor.add(&socket, 0)?;
+    reactor.add(socket.clone(), 0)?;
     let mut events = Events::with_capacity(1);
     let mut recv = RecvBatch::new(BATCH, 4096);
     let mut send = SendBatch::new(BATCH);

@@ -4,7 +4,7 @@
 //! for another one then. A poll has callbacks only while it sleeps. With many sockets it would be the other way round: a poll
 //! goes through all of them each time.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::Duration;
 use std::{array, io};
 
@@ -18,11 +18,8 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// More sockets than a server has on one thread as a rule.
 const MOST: usize = 8;
 
-/// A copy of a socket's descriptor, so that it is there while it is polled.
 struct Socket {
-    fd: OwnedFd,
-    /// The descriptor it is a copy of.
-    of: RawFd,
+    fd: Box<dyn AsFd>,
     token: u64,
 }
 
@@ -31,19 +28,18 @@ pub(crate) struct Poll(Vec<Socket>);
 
 impl Poll {
     /// Watches a descriptor until it is removed; false if there are too many.
-    pub(crate) fn add(&mut self, fd: impl AsFd, token: u64) -> io::Result<bool> {
-        if self.0.len() == MOST {
-            return Ok(false);
+    pub(crate) fn add(&mut self, fd: impl AsFd + 'static, token: u64) -> bool {
+        let room = self.0.len() < MOST;
+        if room {
+            self.0.push(Socket { fd: Box::new(fd), token });
         }
-        let fd = fd.as_fd();
-        self.0.push(Socket { fd: fd.try_clone_to_owned()?, of: fd.as_raw_fd(), token });
-        Ok(true)
+        room
     }
 
     /// False if it is not here.
     pub(crate) fn remove(&mut self, fd: impl AsFd) -> bool {
         let fd = fd.as_fd().as_raw_fd();
-        let at = self.0.iter().position(|socket| socket.of == fd);
+        let at = self.0.iter().position(|socket| socket.fd.as_fd().as_raw_fd() == fd);
         at.map(|at| self.0.remove(at)).is_some()
     }
 
@@ -92,6 +88,7 @@ pub(crate) fn timespec(timeout: Duration) -> Timespec {
 #[cfg(test)]
 mod tests {
     use std::net::UdpSocket;
+    use std::rc::Rc;
 
     use super::*;
 
@@ -99,10 +96,10 @@ mod tests {
     fn sockets_here_and_in_the_epoll_are_told_of() {
         let epoll = Epoll::new().unwrap();
         let mut poll = Poll::default();
-        let sockets: Vec<UdpSocket> =
-            (0..MOST + 2).map(|_| UdpSocket::bind("127.0.0.1:0").unwrap()).collect();
+        let sockets: Vec<Rc<UdpSocket>> =
+            (0..MOST + 2).map(|_| Rc::new(UdpSocket::bind("127.0.0.1:0").unwrap())).collect();
         for (token, socket) in sockets.iter().enumerate() {
-            let here = poll.add(socket, token as u64).unwrap();
+            let here = poll.add(socket.clone(), token as u64);
             assert_eq!(here, token < MOST);
             if !here {
                 epoll.add(socket, token as u64).unwrap();

@@ -53,9 +53,9 @@ impl Reactor {
     }
 
     /// Watches a descriptor of the worker's own, by a token below 2^32. It stays open until it is removed.
-    pub fn add(&self, fd: impl AsFd, token: u32) -> io::Result<()> {
+    pub fn add(&self, fd: impl AsFd + Clone + 'static, token: u32) -> io::Result<()> {
         let token = u64::from(token);
-        if self.own.borrow_mut().add(&fd, token)? { Ok(()) } else { self.epoll.add(fd, token) }
+        if self.own.borrow_mut().add(fd.clone(), token) { Ok(()) } else { self.epoll.add(fd, token) }
     }
 
     pub fn remove(&self, fd: impl AsFd) -> io::Result<()> {
@@ -163,10 +163,9 @@ mod tests {
         assert!(register().is_none(), "no reactor, no registration");
         let reactor = Reactor::open(Epoll::new().unwrap());
         let (first, second) = (register().unwrap(), register().unwrap());
-        let (socket, own) =
-            (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
+        let [socket, own] = [0; 2].map(|_| Rc::new(UdpSocket::bind("127.0.0.1:0").unwrap()));
         second.registration.borrow().as_ref().unwrap().add(&socket, 7).unwrap();
-        reactor.add(&own, 3).unwrap();
+        reactor.add(own.clone(), 3).unwrap();
         let mut events = Events::with_capacity(8);
         let mut own_tokens = Vec::new();
         for _ in 0..2 {

@@ -3,6 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::net::UdpSocket as StdSocket;
+use std::rc::Rc;
 use std::time::Duration;
 
 use net::{Epoll, Events, Reactor, RecvBatch, SendBatch, UdpOptions, UdpSocket};
@@ -45,11 +46,10 @@ static ALLOCATOR: Counting = Counting;
 
 #[test]
 fn steady_state_allocates_nothing() {
-    let server =
-        UdpSocket::bind("0.0.0.0:0".parse().unwrap(), &UdpOptions { pktinfo: true, ..Default::default() })
-            .unwrap();
+    let options = UdpOptions { pktinfo: true, ..Default::default() };
+    let server = Rc::new(UdpSocket::bind("0.0.0.0:0".parse().unwrap(), &options).unwrap());
     let reactor = Reactor::open(Epoll::new().unwrap());
-    reactor.add(&server, 5).unwrap();
+    reactor.add(server.clone(), 5).unwrap();
     let mut events = Events::with_capacity(4);
     let mut batch = RecvBatch::new(32, 4096);
     let mut replies = SendBatch::new(32);

@@ -176,7 +176,7 @@ struct Served {
 /// Serves until told to stop. Each thing that is done is a step of its own: a panic costs that one.
 fn work(inbox: &Inbox, reactor: &Reactor, sockets: &mut Vec<Option<Served>>) -> io::Result<()> {
     for (token, served) in sockets.iter().enumerate().filter_map(|(i, s)| Some((i, s.as_ref()?))) {
-        reactor.add(&*served.socket, token as u32)?;
+        reactor.add(served.socket.clone(), token as u32)?;
     }
     // What came while nobody was here to be woken.
     inbox.waker.wake();
@@ -233,7 +233,7 @@ fn serve(
         sockets.push(None);
         sockets.len() - 1
     });
-    match reactor.add(&*socket, free as u32) {
+    match reactor.add(socket.clone(), free as u32) {
         Ok(()) => {
             let sessions = Sessions::default();
             sockets[free] = Some(Served { socket, endpoint, sessions, closing: None });

@@ -102,12 +102,16 @@ impl Upstream {
         let start = Instant::now();
         let heard = match (self.options.scheme, network) {
             (Scheme::Dns, Network::Udp) => self.over_udp(&self.question(packet)?, udp_size).await,
+            // Boxed, since a query that waits for UDP need not have room for a handshake.
             (Scheme::Dns, Network::Tcp) => {
-                self.over_stream(&self.question(packet)?, Proto::Tcp, connect_by).await
+                Box::pin(self.over_stream(&self.question(packet)?, Proto::Tcp, connect_by)).await
             }
-            (Scheme::Tls, _) => self.over_stream(&self.question(packet)?, Proto::Tls, connect_by).await,
+            (Scheme::Tls, _) => {
+                Box::pin(self.over_stream(&self.question(packet)?, Proto::Tls, connect_by)).await
+            }
             (Scheme::Https, _) => {
-                self.over_https(packet, self.options.doh_method, self.options.read_timeout).await
+                let options = &self.options;
+                Box::pin(self.over_https(packet, options.doh_method, options.read_timeout)).await
             }
         }?;
         self.measure.answered(heard.rcode, start.elapsed());
@@ -156,7 +160,7 @@ impl Upstream {
     async fn over_udp(&self, question: &Question<'_>, size: u16) -> Result<Heard, Error> {
         match self.over_udp_here(question, size).await {
             Some(heard) => heard,
-            None => self.over_pooled_udp(question, size).await,
+            None => Box::pin(self.over_pooled_udp(question, size)).await,
         }
     }
 

@@ -176,7 +176,7 @@ mod tests {
     fn thread() -> Thread {
         let waker = Arc::new(net::Waker::new().expect("an eventfd"));
         let reactor = Reactor::open(Epoll::new().expect("an epoll"));
-        reactor.add(&waker, 0).expect("watched");
+        reactor.add(waker.clone(), 0).expect("watched");
         let bell = Bell::new(waker);
         let parked =
             Parked::new(Arc::clone(&bell), |finishing| MOVED.with_borrow_mut(|all| all.push(finishing)));

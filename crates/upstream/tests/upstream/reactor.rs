@@ -22,9 +22,9 @@ pub fn everywhere(test: impl AsyncFn()) {
 pub fn at_home<F: Future>(future: F) -> F::Output {
     let runtime = runtime();
     let _entered = runtime.enter();
-    let bell = Arc::new(Bell(net::Waker::new().unwrap()));
+    let bell = Arc::new(Bell(Arc::new(net::Waker::new().unwrap())));
     let reactor = Reactor::open(Epoll::new().unwrap());
-    reactor.add(&bell.0, WOKEN as u32).unwrap();
+    reactor.add(bell.0.clone(), WOKEN as u32).unwrap();
     let waker = Waker::from(Arc::clone(&bell));
     let mut events = Events::with_capacity(8);
     let mut future = pin!(future);
@@ -48,7 +48,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
 
-struct Bell(net::Waker);
+struct Bell(Arc<net::Waker>);
 
 impl Wake for Bell {
     fn wake(self: Arc<Bell>) {
