@@ -211,7 +211,7 @@ enum Loaded {
     /// It cannot be parsed.
     Unparsed(Diagnostic),
     /// It says something new, by this digest; ready to be served, or not.
-    New(String, Result<Config, Refusal>),
+    New(String, Result<Box<Config>, Refusal>),
 }
 
 impl Life {
@@ -259,7 +259,7 @@ impl Life {
             let config = config::set_up(parsed, options.plugins, &running).map_err(Refusal::Wrong);
             let prepare = |config: &Config| config.prepare().map_err(io::Error::other);
             let ready = config.and_then(|config| match prepare(&config) {
-                Ok(()) => Ok(config),
+                Ok(()) => Ok(Box::new(config)),
                 Err(error) => Err(Refusal::Unbound(error)),
             });
             Ok(Loaded::New(digest, ready))
@@ -274,7 +274,7 @@ impl Life {
         match self.load(signals, None)? {
             Ok(Loaded::New(digest, config)) => {
                 self.tried = digest;
-                Some(config.and_then(|config| self.take_over(config, signals)))
+                Some(config.and_then(|config| self.take_over(*config, signals)))
             }
             Ok(Loaded::Unparsed(error)) => Some(Err(Refusal::Wrong(vec![error]))),
             Ok(Loaded::Unchanged) => Some(Ok(())),
@@ -306,7 +306,7 @@ impl Life {
             }
             Some(Ok(Loaded::Unchanged) | Err(_)) | None => return false,
         };
-        match config.and_then(|config| self.take_over(config, signals)) {
+        match config.and_then(|config| self.take_over(*config, signals)) {
             Ok(()) => true,
             Err(refusal) => {
                 log::error(Some("reload"), format_args!("Corefile changed but reload failed: {refusal}"));
