@@ -1,11 +1,11 @@
-//! The server that packets are thrown at: every plugin that answers or changes answers without waiting.
+//! The server that answers fuzzed packets: every plugin that answers or changes answers without waiting.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
-use server::{Answered, Client, Input, Service, Transport, config};
+use server::{Client, Input, Service, Transport, config};
 
 /// `{port}` is to be filled in. `erratic` is left out: its answers depend on how many queries came before.
 pub const COREFILE: &str = include_str!("service/Corefile");
@@ -14,27 +14,28 @@ pub const COREFILE: &str = include_str!("service/Corefile");
 pub const KNOWN: (&str, [u8; 4]) = ("one.example.", [192, 0, 2, 1]);
 
 /// The service behind [`COREFILE`], without any socket.
-pub fn service() -> Result<Arc<Service>, String> {
+static SERVICE: LazyLock<Arc<Service>> = LazyLock::new(|| {
     let contents = COREFILE.replace("{port}", "53").into_bytes();
     let input = Input { name: "Corefile".into(), contents, dns_port: "53".into() };
     let config = config::build(&input, plugins::PLUGINS, &corefile::Memory::new())
-        .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        .unwrap_or_else(|errors| panic!("service/Corefile: {errors:?}"));
     let mut services = config.services();
     match (services.next(), services.next()) {
-        (Some((_, service)), None) => Ok(service.clone()),
-        _ => Err("the Corefile must serve exactly one address".to_owned()),
+        (Some((_, service)), None) => service.clone(),
+        _ => panic!("service/Corefile must serve exactly one address"),
     }
-}
+});
 
-/// Answers at once. There is no runtime here; a plugin that wants to wait would be asked once and given up.
-pub fn answer(service: &Arc<Service>, packet: &[u8], transport: Transport) -> Result<Answered, String> {
+/// The reply to a packet; none if the service drops it.
+pub fn answer(packet: &[u8], transport: Transport) -> Option<Vec<u8>> {
     let client = Client {
         remote: SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000)),
         local: SocketAddr::from((Ipv4Addr::LOCALHOST, 53)),
         transport,
     };
-    match pin!(service.answer(packet, client)).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(answered) => Ok(answered),
-        Poll::Pending => Err("a plugin waits, although none of these should".to_owned()),
+    // There is no runtime here: a plugin that waits is polled once and fails the check.
+    match pin!(SERVICE.answer(packet, client)).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answered) => answered.packet,
+        Poll::Pending => panic!("a plugin waits, although none in service/Corefile should"),
     }
 }

@@ -4,7 +4,11 @@
 mod flood;
 #[path = "live/framing.rs"]
 mod framing;
+#[path = "live/mutate.rs"]
+mod mutate;
 
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use fuzz::service::{COREFILE, KNOWN};
@@ -97,8 +101,11 @@ fn known(id: u16) -> Result<Vec<u8>> {
     Ok(query.to_packet())
 }
 
-/// Seeds to mutate.
+/// Packets to mutate, in the order of their names: the order is part of what a random seed means.
 fn seeds() -> Result<Vec<Vec<u8>>> {
-    let seeds = fuzz::corpus::load(&fuzz::corpus::folder("packet"))?;
-    Ok(seeds.into_iter().map(|seed| seed.bytes).collect())
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/packet");
+    let entries = fs::read_dir(&folder).context(folder.display())?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    paths.iter().map(|path| fs::read(path).context(path.display())).collect()
 }

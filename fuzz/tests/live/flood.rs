@@ -10,10 +10,10 @@ use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use fuzz::mutate::Mutator;
 use fuzz::service::KNOWN;
 use testkit::error::{Context, Error, Result};
 
+use super::mutate::Mutator;
 use super::{known, seeds};
 
 const SOCKETS: usize = 4;
@@ -26,7 +26,6 @@ const ATTEMPTS: usize = 5;
 
 pub struct Flood {
     sockets: Vec<UdpSocket>,
-    seeds: Vec<Vec<u8>>,
     mutator: Mutator,
     mark: Vec<u8>,
     sent: u64,
@@ -46,8 +45,7 @@ impl Flood {
         };
         Ok(Self {
             sockets: (0..SOCKETS).map(|_| socket()).collect::<Result<_>>()?,
-            seeds: seeds()?,
-            mutator: Mutator::new(seed, &[], 1500),
+            mutator: Mutator::new(seed, seeds()?),
             mark: known(MARK)?,
             sent: 0,
             replies: 0,
@@ -72,14 +70,8 @@ impl Flood {
     }
 
     fn burst(&mut self, at: usize) -> Result<()> {
-        let mut packet = Vec::new();
         for _ in 0..BURST {
-            let seed = self.mutator.below(self.seeds.len());
-            let other = self.mutator.below(self.seeds.len());
-            packet.clear();
-            packet.extend_from_slice(&self.seeds[seed]);
-            self.mutator.mutate(&mut packet, &self.seeds[other]);
-            self.sockets[at].send(&packet).context("sending")?;
+            self.sockets[at].send(&self.mutator.mutated()).context("sending")?;
             self.sent += 1;
         }
         self.sockets[at].send(&self.mark).context("sending")?;

@@ -5,9 +5,9 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-use fuzz::mutate::Mutator;
 use testkit::error::{Context, Error, Result};
 
+use super::mutate::Mutator;
 use super::seeds;
 
 /// Messages on one connection; most break it long before.
@@ -17,7 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Framing {
     server: SocketAddr,
-    seeds: Vec<Vec<u8>>,
     mutator: Mutator,
     sent: u64,
     connections: u64,
@@ -28,8 +27,8 @@ pub struct Framing {
 
 impl Framing {
     pub fn new(server: SocketAddr, seed: u64) -> Result<Self> {
-        let mutator = Mutator::new(seed ^ 0x7463_7000, &[], 1500);
-        Ok(Self { server, seeds: seeds()?, mutator, sent: 0, connections: 0, resets: 0, octets: 0 })
+        let mutator = Mutator::new(seed ^ 0x7463_7000, seeds()?);
+        Ok(Self { server, mutator, sent: 0, connections: 0, resets: 0, octets: 0 })
     }
 
     /// Sends so many messages, and sees every connection to its end.
@@ -87,13 +86,8 @@ impl Framing {
     }
 
     fn message(&mut self, bytes: &mut Vec<u8>) {
-        let seed = self.mutator.below(self.seeds.len());
-        let other = self.mutator.below(self.seeds.len());
-        let mut message = self.seeds[seed].clone();
         // Some as they are, so that connections live long enough to be broken later.
-        if self.mutator.below(3) > 0 {
-            self.mutator.mutate(&mut message, &self.seeds[other]);
-        }
+        let message = if self.mutator.below(3) > 0 { self.mutator.mutated() } else { self.mutator.seed() };
         let right = message.len() as u16;
         let length = match self.mutator.below(16) {
             0 => 0,
