@@ -11,7 +11,7 @@ run: ## build the server and serve the example on a high port
 image: ## the server as an OCI archive for container runtimes and registries
 	@scripts/image
 
-test: ## everything that must be green: lint, the real peers, budgets, all tests, a minute of each fuzz target
+test: ## everything that must be green: lint, the real peers, budgets, all tests, 20 s of each fuzz target
 	@scripts/test
 
 lint: ## formatting, clippy, dependencies (bans, licenses, sources), text rules
@@ -26,7 +26,7 @@ bench-cluster: ## starts, memory and watches on large clusters beside CoreDNS
 test-long: ## what takes longer, in parts of an hour: make test-long PART=compare|faults|load|observers|fuzz
 	@scripts/test-long $(PART)
 
-fuzz: ## fuzz each target for SECONDS (default 600)
+fuzz: ## fuzz each target with libFuzzer for SECONDS (default 600)
 	@scripts/fuzz $(or $(SECONDS),600)
 
 peers: ## build the real CoreDNS, kube-apiserver and all others into the user's cache
