@@ -8,7 +8,8 @@
 //!            asked for   events                objects
 //! ```
 //!
-//! Built-in kinds come as protobuf, which costs a fraction of JSON to read; custom resources exist as JSON only.
+//! Built-in kinds come as protobuf, which costs a fraction of JSON to read; custom resources exist as JSON only, and so
+//! does everything behind a server or proxy that does not know protobuf. Its Content-Type decides.
 
 mod access;
 mod backoff;

@@ -26,9 +26,10 @@ pub(super) async fn census(
     patience: Duration,
 ) -> Result<Option<Census>, Failure> {
     let asking = async {
-        let body = send(access, &resource.first(), resource.encoding.of_list(), patience).await?;
-        let bytes = body.collect_bytes().await.map_err(|e| e.to_string())?;
-        Ok(Page::decode(resource.kind, resource.encoding, bytes)?)
+        let answer = send(access, &resource.first(), resource.encoding.of_list(), patience).await?;
+        let encoding = answer.encoding(resource);
+        let bytes = answer.body.collect_bytes().await.map_err(|e| e.to_string())?;
+        Ok(Page::decode(resource.kind, encoding, bytes)?)
     };
     let no_end = |_| {
         access.doubt();

@@ -20,17 +20,27 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
+    /// What to accept as a list. A server or a proxy in front of it may know JSON only, and says so in its answer.
     pub(super) fn of_list(self) -> &'static str {
         match self {
-            Encoding::Protobuf => "application/vnd.kubernetes.protobuf",
+            Encoding::Protobuf => "application/vnd.kubernetes.protobuf,application/json",
             Encoding::Json => "application/json",
         }
     }
 
     pub(super) fn of_watch(self) -> &'static str {
         match self {
-            Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch,application/json",
             Encoding::Json => "application/json",
+        }
+    }
+
+    /// What a Content-Type names, with or without parameters; None for anything else.
+    pub(super) fn named(content_type: &str) -> Option<Self> {
+        match content_type.split(';').next()?.trim() {
+            "application/vnd.kubernetes.protobuf" => Some(Encoding::Protobuf),
+            "application/json" => Some(Encoding::Json),
+            _ => None,
         }
     }
 }

@@ -26,8 +26,9 @@ struct Version {
 }
 
 pub(super) async fn imports(access: &Access, patience: Duration) -> Result<Resource, Failure> {
-    let body = send(access, IMPORTS, Encoding::Json.of_list(), patience).await?;
-    let bytes = timeout(patience, body.collect_bytes()).await.map_err(|_| format!("{IMPORTS}: no end"))?;
+    let answer = send(access, IMPORTS, Encoding::Json.of_list(), patience).await?;
+    let bytes =
+        timeout(patience, answer.body.collect_bytes()).await.map_err(|_| format!("{IMPORTS}: no end"))?;
     let bytes = bytes.map_err(|e| e.to_string())?;
     let group: Group = serde_json::from_slice(&bytes).map_err(|e| format!("{IMPORTS}: {e}"))?;
     let has = |version: &str| group.versions.iter().any(|it| it.version == version);

@@ -34,6 +34,10 @@ impl Frames {
         Self { body, waiting: BytesMut::new(), encoding }
     }
 
+    pub(super) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
     pub(super) async fn next(&mut self, patience: Duration) -> Next {
         loop {
             match cut(&mut self.waiting, self.encoding) {

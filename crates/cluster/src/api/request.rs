@@ -109,13 +109,26 @@ impl From<String> for Failure {
     }
 }
 
+/// A successful answer.
+pub(super) struct Answer {
+    pub body: Body,
+    encoding: Option<Encoding>,
+}
+
+impl Answer {
+    /// What the server says it sent; by default what the resource is expected in.
+    pub(super) fn encoding(&self, resource: &Resource) -> Encoding {
+        self.encoding.unwrap_or(resource.encoding)
+    }
+}
+
 /// Sends a request; any answer but success is a failure.
 pub(super) async fn send(
     access: &Access,
     address: &str,
     accept: &str,
     patience: Duration,
-) -> Result<Body, Failure> {
+) -> Result<Answer, Failure> {
     let request = Request::get(address)
         .header(header::ACCEPT, accept)
         .header(header::USER_AGENT, concat!("rhumb/", env!("CARGO_PKG_VERSION")))
@@ -139,7 +152,9 @@ pub(super) async fn send(
     };
     let status = response.status();
     if status.is_success() {
-        return Ok(response.into_body());
+        let content_type = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        let encoding = content_type.and_then(Encoding::named);
+        return Ok(Answer { body: response.into_body(), encoding });
     }
     if status == StatusCode::UNAUTHORIZED {
         access.doubt();

@@ -27,8 +27,8 @@ struct Version {
 /// Whether the server is of this version at least. One that does not say is taken for an old one.
 pub(super) async fn is_at_least(access: &Access, wanted: (u32, u32)) -> bool {
     let ask = async {
-        let body = send(access, ADDRESS, Encoding::Json.of_list(), PATIENCE).await.ok()?;
-        let bytes = body.collect_bytes().await.ok()?;
+        let answer = send(access, ADDRESS, Encoding::Json.of_list(), PATIENCE).await.ok()?;
+        let bytes = answer.body.collect_bytes().await.ok()?;
         serde_json::from_slice::<Version>(&bytes).ok()
     };
     let version = timeout(PATIENCE, ask).await.ok().flatten();

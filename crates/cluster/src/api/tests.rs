@@ -1,6 +1,7 @@
 //! Lists and watches against an API server that follows a script.
 
 mod checks;
+mod json;
 mod kinds;
 mod lists;
 mod measured;

@@ -74,9 +74,10 @@ async fn page(
     address: &str,
     patience: Duration,
 ) -> Result<Page, Failure> {
-    let body = send(access, address, resource.encoding.of_list(), patience).await?;
-    let bytes = collect(body, patience).await?;
-    Ok(Page::decode(resource.kind, resource.encoding, bytes)?)
+    let answer = send(access, address, resource.encoding.of_list(), patience).await?;
+    let encoding = answer.encoding(resource);
+    let bytes = collect(answer.body, patience).await?;
+    Ok(Page::decode(resource.kind, encoding, bytes)?)
 }
 
 async fn collect(mut body: Body, patience: Duration) -> Result<Bytes, String> {

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 use super::check::Asking;
 use super::{End, FROM_THE_FUTURE, Follower};
 use crate::api::backoff::Limits;
-use crate::api::decode::Event;
+use crate::api::decode::{Encoding, Event};
 use crate::api::frames::{Frames, Next};
 use crate::api::message::Status;
 use crate::api::request::{Resource, send};
@@ -24,9 +24,10 @@ impl Follower {
             // The version makes no sense to it: perhaps it is another server by now.
             Err(failure) if matches!(failure.code(), Some(400 | 422)) => End::Expired,
             Err(failure) => self.refused(failure),
-            Ok(body) => {
+            Ok(answer) => {
                 self.connected();
-                self.events(Frames::new(body, resource.encoding), resource).await
+                let encoding = answer.encoding(resource);
+                self.events(Frames::new(answer.body, encoding), resource).await
             }
         }
     }
@@ -41,15 +42,16 @@ impl Follower {
     pub(super) async fn stream(&mut self, resource: &Resource) -> End {
         let address = resource.watch(None, Limits::lasts());
         let sent = send(&self.access, &address, resource.encoding.of_watch(), self.limits.answer).await;
-        let body = match sent {
-            Ok(body) => body,
+        let answer = match sent {
+            Ok(answer) => answer,
             Err(failure) if failure.code().is_some_and(refuses_streaming) => {
                 return End::CannotStream(failure.why);
             }
             Err(failure) => return self.refused(failure),
         };
-        let mut frames = Frames::new(body, resource.encoding);
-        match self.initial(&mut frames, resource).await {
+        let encoding = answer.encoding(resource);
+        let mut frames = Frames::new(answer.body, encoding);
+        match self.initial(&mut frames).await {
             Ok(version) => self.version = Some(version),
             Err(end) => return end,
         }
@@ -58,7 +60,7 @@ impl Follower {
     }
 
     /// Takes the events that make up the list; gives the version of the bookmark that closes it.
-    async fn initial(&mut self, frames: &mut Frames, resource: &Resource) -> Result<String, End> {
+    async fn initial(&mut self, frames: &mut Frames) -> Result<String, End> {
         self.list_begins().await?;
         let deadline = Instant::now() + self.limits.list;
         loop {
@@ -70,7 +72,7 @@ impl Follower {
                 Next::Broken(why) => return Err(End::Failed(why.into())),
             };
             self.line.heard();
-            match Event::decode(self.kind, resource.encoding, frame).map_err(|e| self.garbled(&e))? {
+            match Event::decode(self.kind, frames.encoding(), frame).map_err(|e| self.garbled(&e))? {
                 Event::Applied { raw, is_new: true, .. } => self.listed(raw).await?,
                 Event::Applied { raw, is_new: false, .. } => self.changed(raw, false, None).await?,
                 Event::Deleted(raw) => self.deleted(raw).await?,
@@ -119,14 +121,14 @@ impl Follower {
             };
             heard = Instant::now();
             self.line.heard();
-            if let Err(end) = self.event(frame, resource).await {
+            if let Err(end) = self.event(frame, frames.encoding()).await {
                 return end;
             }
         }
     }
 
-    async fn event(&mut self, frame: Bytes, resource: &Resource) -> Result<(), End> {
-        let event = Event::decode(self.kind, resource.encoding, frame).map_err(|e| {
+    async fn event(&mut self, frame: Bytes, encoding: Encoding) -> Result<(), End> {
+        let event = Event::decode(self.kind, encoding, frame).map_err(|e| {
             // From the same version it would come again.
             self.forget_version();
             self.garbled(&e)

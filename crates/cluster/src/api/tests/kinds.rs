@@ -1,6 +1,5 @@
 //! What is special about pods and ServiceImports.
 
-use bytes::Bytes;
 use serde_json::json;
 
 use super::server::{Server, pod};
@@ -60,29 +59,24 @@ async fn service_imports_are_waited_for() {
     let asked = server.asked(&["/v1beta1/serviceimports?", "sendInitialEvents=true"]).await;
     assert_eq!(asked.accept, "application/json");
     let stream = asked.stream();
-    let line = |kind: &str, object: serde_json::Value| {
-        Bytes::from(format!("{}\n", json!({"type": kind, "object": object})))
-    };
-    stream.bytes(line(
+    stream.json(
         "ADDED",
-        json!({
+        &json!({
             "metadata": {"name": "web", "namespace": "shop", "resourceVersion": "3"},
             "spec": {"type": "ClusterSetIP", "ips": ["10.9.0.1"], "ports": [{"port": 80}]},
         }),
-    ));
-    stream.bytes(line(
+    );
+    stream.json(
         "BOOKMARK",
-        json!({
+        &json!({
             "metadata": {"resourceVersion": "5", "annotations": {"k8s.io/initial-events-end": "true"}},
         }),
-    ));
+    );
     until("it is synced", || cluster.has_synced()).await;
     let imported = |name: &[u8]| cluster.snapshot().entry(name).is_some_and(|entry| entry.import.is_some());
     assert!(imported(b"\x03web\x04shop"));
-    stream.bytes(line(
-        "DELETED",
-        json!({"metadata": {"name": "web", "namespace": "shop", "resourceVersion": "6"}}),
-    ));
+    stream
+        .json("DELETED", &json!({"metadata": {"name": "web", "namespace": "shop", "resourceVersion": "6"}}));
     until("it is gone", || !imported(b"\x03web\x04shop")).await;
     drop(stream);
     server.asked(&["/v1beta1/serviceimports?", "resourceVersion=6"]).await;

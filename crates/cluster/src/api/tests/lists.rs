@@ -12,7 +12,7 @@ async fn a_streamed_list_becomes_a_watch() {
     let mut server = Server::start().await;
     let cluster = watch(&server, &[Kind::Service], LIMITS);
     let asked = server.asked(STREAMED).await;
-    assert_eq!(asked.accept, "application/vnd.kubernetes.protobuf;stream=watch");
+    assert_eq!(asked.accept, "application/vnd.kubernetes.protobuf;stream=watch,application/json");
     assert!(
         asked.address.contains("resourceVersionMatch=NotOlderThan")
             && !asked.address.contains("resourceVersion=")
@@ -67,7 +67,7 @@ async fn a_server_that_cannot_stream_is_asked_for_pages() {
     let cluster = watch(&server, &[Kind::Service], LIMITS);
     server.asked(STREAMED).await.refuse(422, "sendInitialEvents is forbidden");
     let asked = server.asked(&["/api/v1/services?limit=500&resourceVersion=0"]).await;
-    assert_eq!(asked.accept, "application/vnd.kubernetes.protobuf");
+    assert_eq!(asked.accept, "application/vnd.kubernetes.protobuf,application/json");
     asked.page(&[service("web", "10.0.0.1", 3)], "5", "more");
     let asked = server.asked(&["/api/v1/services?limit=500&continue=more"]).await;
     until_at(&cluster, "web", Some(WEB)).await;

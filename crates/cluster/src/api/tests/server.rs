@@ -169,7 +169,16 @@ impl Asked {
     }
 
     pub(super) fn json(self, value: &Value) {
-        self.begin(200).bytes(value.to_string().into());
+        self.json_stream().bytes(value.to_string().into());
+    }
+
+    pub(super) fn json_refusal(self, code: u16, status: &Value) {
+        self.begin_as(code, Some("application/json")).bytes(status.to_string().into());
+    }
+
+    /// Like [`Asked::stream`], for events in JSON.
+    pub(super) fn json_stream(self) -> Stream {
+        self.begin_as(200, Some("application/json"))
     }
 
     pub(super) fn page(self, objects: &[Raw], version: &str, next: &str) {
@@ -194,8 +203,16 @@ impl Asked {
     }
 
     fn begin(self, status: u16) -> Stream {
+        self.begin_as(status, None)
+    }
+
+    fn begin_as(self, status: u16, content_type: Option<&str>) -> Stream {
         let (pieces, receiver) = mpsc::unbounded_channel();
-        let response = Response::builder().status(status).body(Pieces(receiver)).unwrap();
+        let mut response = Response::builder().status(status);
+        if let Some(content_type) = content_type {
+            response = response.header("content-type", content_type);
+        }
+        let response = response.body(Pieces(receiver)).unwrap();
         // Nobody may wait for it any more.
         let _ = self.answer.send(response);
         Stream(pieces)
@@ -220,6 +237,11 @@ impl Stream {
 
     pub(super) fn deleted(&self, object: &Raw) {
         self.event("DELETED", encode(object));
+    }
+
+    /// An event in JSON.
+    pub(super) fn json(&self, kind: &str, object: &Value) {
+        self.bytes(format!("{}\n", json!({"type": kind, "object": object})).into());
     }
 
     pub(super) fn bookmark(&self, version: &str) {
