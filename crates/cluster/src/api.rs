@@ -31,7 +31,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::Sender;
 use tokio::task::AbortHandle;
 
-use crate::watch::{Level, Line, News, Shared, WatchError, log};
+use crate::watch::{Level, Line, LostOnDrop, Shared, Update, WatchError, log};
 use access::Access;
 pub(crate) use backoff::Limits;
 use follow::Follower;
@@ -40,16 +40,30 @@ use follow::Follower;
 pub(crate) fn start(
     shared: &Arc<Shared>,
     lines: &[Arc<Line>],
-    news: &Sender<News>,
+    updates: &Sender<Update>,
     limits: Limits,
     runtime: &Handle,
 ) -> Result<Vec<AbortHandle>, WatchError> {
     let access = Arc::new(Access::open(&shared.source, limits)?);
-    let follow = |line| Follower::new(&access, shared, line, news, limits).run();
-    let mut tasks: Vec<_> = lines.iter().map(|line| runtime.spawn(follow(line)).abort_handle()).collect();
-    let host = access.host().to_owned();
-    let source = shared.source.to_string();
-    tasks.push(runtime.spawn(tell_if_late(source, host, lines.to_vec(), limits)).abort_handle());
+    let mut tasks: Vec<_> = Vec::new();
+    for line in lines {
+        let task = format!("cluster-watch-{}", line.kind().plural());
+        let (access, shared, line) = (Arc::clone(&access), Arc::clone(shared), Arc::clone(line));
+        let (updates, name, mut restarts) = (updates.clone(), task.clone(), false);
+        tasks.push(supervise::spawn(runtime, task, move || {
+            let restarted = std::mem::replace(&mut restarts, true);
+            let follower = Follower::new(&name, &access, &shared, &line, &updates, limits, restarted);
+            let line = [Arc::clone(&line)];
+            async move {
+                let _lost = LostOnDrop(&line);
+                follower.run().await;
+            }
+        }));
+    }
+    let (source, host, lines) = (shared.source.to_string(), access.host().to_owned(), lines.to_vec());
+    tasks.push(supervise::spawn(runtime, "cluster-first-answer", move || {
+        tell_if_late(source.clone(), host.clone(), lines.clone(), limits)
+    }));
     Ok(tasks)
 }
 
@@ -58,7 +72,7 @@ pub(crate) fn start(
 async fn tell_if_late(source: String, host: String, lines: Vec<Arc<Line>>, limits: Limits) {
     tokio::time::sleep(limits.first_answer).await;
     let waiting: Vec<_> =
-        lines.iter().filter(|line| line.is_unheard()).map(|line| line.kind().plural()).collect();
+        lines.iter().filter(|line| line.is_unanswered()).map(|line| line.kind().plural()).collect();
     if !waiting.is_empty() {
         let kinds = waiting.join(", ");
         let line = format!("{source}: still waiting for a first answer from {host}, for {kinds}");

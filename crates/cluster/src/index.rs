@@ -18,7 +18,7 @@ use foldhash::quality::SeedableRandomState;
 
 use self::known::Known;
 use self::shared::PortLists;
-use crate::object::{EndpointSlice, Kind, Namespace, Object, Pod, Service, ServiceImport};
+use crate::object::{EndpointSlice, Identity, Kind, Namespace, Object, Pod, Service, ServiceImport};
 use crate::snapshot::{Modified, Snapshot};
 
 /// Something that happened in the cluster, as watches tell it.
@@ -32,6 +32,15 @@ pub enum Change {
     ListBegins(Kind),
     /// The list is complete: what was there before and did not come again is gone.
     ListEnds(Kind),
+}
+
+impl Change {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Change::Apply(object) | Change::Delete(object) => object.kind(),
+            Change::ListBegins(kind) | Change::ListEnds(kind) => *kind,
+        }
+    }
 }
 
 /// The index and its next snapshot.
@@ -94,6 +103,36 @@ impl Index {
         }
     }
 
+    /// An empty index that follows a lost one: serials go on from there.
+    pub(crate) fn after(lost: &Snapshot) -> Self {
+        let mut index = Self::new();
+        index.next.modified = lost.modified;
+        index
+    }
+
+    /// Makes the tables anew from the objects, after a panic may have left them half changed; without the object that
+    /// was being changed.
+    pub(crate) fn rebuild_without(&mut self, culprit: &Identity, now: u32) {
+        let Snapshot { seed, synced, mut modified, .. } = self.next.clone();
+        Moves { internal: true, external: true, multicluster: true }.apply(&mut modified, now);
+        self.next = Snapshot { synced, modified, ..Snapshot::new(seed) };
+        self.place_all::<Namespace>(culprit);
+        self.place_all::<Service>(culprit);
+        self.place_all::<EndpointSlice>(culprit);
+        self.place_all::<Pod>(culprit);
+        self.place_all::<ServiceImport>(culprit);
+    }
+
+    fn place_all<T: Indexed>(&mut self, culprit: &Identity) {
+        let known = T::known(self);
+        if culprit.kind() == T::KIND {
+            drop(known.take(culprit.key()));
+        }
+        let objects = known.all();
+        objects.iter().for_each(|object| T::place(&mut self.next, None, Some(object)));
+        self.next.counts[T::KIND as usize] = objects.len();
+    }
+
     /// Takes a change in; `now` is the Unix time it came. Tells whether a later [`Index::snapshot`] differs.
     pub fn apply(&mut self, change: Change, now: u32) -> bool {
         match change {
@@ -119,6 +158,11 @@ impl Index {
     /// Everything taken in so far. Costs nothing but the copies that the next changes will make.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::new(self.next.clone())
+    }
+
+    /// Whether a kind was listed whole.
+    pub(crate) fn has_synced(&self, kind: Kind) -> bool {
+        self.next.has_synced(kind)
     }
 
     /// How many objects of a kind there are.
@@ -163,6 +207,8 @@ impl Index {
 
     fn replace<T: Indexed>(&mut self, old: Option<&Arc<T>>, new: Option<&Arc<T>>, now: u32) -> bool {
         T::place(&mut self.next, old, new);
+        #[cfg(test)]
+        new.iter().for_each(|new| crate::poison::strike_key(crate::poison::IN_INDEX, new.key()));
         T::moves(old.map(|old| &**old), new.map(|new| &**new)).apply(&mut self.next.modified, now);
         self.next.counts[T::KIND as usize] = T::known(self).len();
         true

@@ -15,6 +15,8 @@ mod index;
 mod key;
 mod manifests;
 pub mod object;
+#[cfg(test)]
+mod poison;
 mod selector;
 mod shards;
 mod snapshot;
@@ -28,5 +30,5 @@ pub use selector::{Selector, SelectorError};
 pub use snapshot::{Entry, Holder, Modified, Snapshot};
 pub use want::{Joined, Selected, Want};
 pub use watch::{
-    Cluster, Level, Source, Tls, WatchError, register_metrics, set_give_back, set_logger, watch,
+    Cluster, Level, Source, Staleness, Tls, WatchError, register_metrics, set_give_back, set_logger, watch,
 };

@@ -1,6 +1,7 @@
 //! The objects as the index keeps them: only what an answer may need.
 
 mod endpoints;
+mod identity;
 mod namespace;
 mod pod;
 mod port;
@@ -9,6 +10,7 @@ mod service_import;
 mod slice;
 
 pub use endpoints::{Details, Endpoint, Endpoints};
+pub(crate) use identity::Identity;
 pub use namespace::Namespace;
 pub use pod::Pod;
 pub use port::{Port, Ports};

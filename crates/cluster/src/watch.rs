@@ -6,6 +6,8 @@ mod live;
 mod log;
 mod measure;
 mod memory;
+mod quarantine;
+mod shared;
 mod writer;
 
 use std::fmt;
@@ -13,23 +15,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use crate::api::Limits;
-use crate::index::Index;
 use crate::snapshot::Snapshot;
 use crate::want::Want;
 use crate::{api, manifests};
 
-pub(crate) use line::Line;
+pub(crate) use line::{Line, LostOnDrop};
 pub(crate) use log::log;
 pub use log::{Level, set_logger};
 pub use measure::register_metrics;
 pub(crate) use measure::{Events, Triggered, requested};
 pub use memory::set_give_back;
-pub(crate) use writer::News;
+pub(crate) use quarantine::Version;
+pub(crate) use shared::Shared;
+pub(crate) use writer::Update;
 
 /// Where a cluster is read from. Equal sources are one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -64,11 +66,13 @@ pub struct Cluster {
     tasks: Vec<AbortHandle>,
 }
 
-/// What the tasks of a cluster share with its handles.
-pub(crate) struct Shared {
-    pub(crate) source: Source,
-    pub(crate) want: Want,
-    pub(crate) snapshot: ArcSwap<Snapshot>,
+/// Since when what is known of a cluster may be outdated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staleness {
+    /// Counts from when it was last known to be current.
+    pub age: Duration,
+    /// `services: connection refused`
+    pub reason: String,
 }
 
 /// Watches a cluster, on the current tokio runtime. A process has one watch per kind, source and want: asking again
@@ -93,21 +97,17 @@ pub(crate) fn start(
     limits: Limits,
     runtime: &Handle,
 ) -> Result<Cluster, WatchError> {
-    let shared = Arc::new(Shared {
-        source: source.clone(),
-        want: want.clone(),
-        snapshot: ArcSwap::new(Index::new().snapshot()),
-    });
+    let shared = Arc::new(Shared::new(source.clone(), want.clone()));
     let name = source.to_string();
     let lines: Vec<Arc<Line>> = want.kinds.iter().map(|kind| Arc::new(Line::new(&name, *kind))).collect();
-    let (news, waiting) = writer::channel();
+    let (updates, waiting) = writer::channel();
     let mut tasks = match source {
-        Source::Manifests(folder) => vec![manifests::start(folder, &shared, &lines, news, runtime)?],
+        Source::Manifests(folder) => vec![manifests::start(folder, &shared, &lines, updates, runtime)?],
         Source::InCluster | Source::Kubeconfig { .. } | Source::Endpoint { .. } => {
-            api::start(&shared, &lines, &news, limits, runtime)?
+            api::start(&shared, &lines, &updates, limits, runtime)?
         }
     };
-    tasks.push(runtime.spawn(writer::run(waiting, Arc::clone(&shared))).abort_handle());
+    tasks.push(supervise::spawn(runtime, writer::TASK, writer::task(waiting, &shared)));
     Ok(Cluster { shared, lines, tasks })
 }
 
@@ -123,10 +123,21 @@ impl Cluster {
         self.shared.want.kinds.iter().all(|kind| snapshot.has_synced(*kind))
     }
 
-    /// How long the source has not been heard from, by the watch that heard last the longest ago; zero while all
-    /// watches are connected and none is silent for longer than it should be.
+    /// How long what is known may be outdated, and why, by the kind that is worst off; None while all watches are
+    /// connected, none is silent for longer than it should be, and what they report is served.
+    pub fn stale(&self) -> Option<Staleness> {
+        let watches = self.lines.iter().filter_map(|line| line.staleness());
+        watches.chain(self.shared.frozen()).max_by_key(|stale| stale.age)
+    }
+
+    /// How many objects are not served because they make the code panic.
+    pub fn quarantined(&self) -> usize {
+        self.shared.quarantined()
+    }
+
+    /// The age of [`Cluster::stale`], or zero.
     pub fn staleness(&self) -> Duration {
-        self.lines.iter().map(|line| line.staleness()).max().unwrap_or_default()
+        self.stale().map_or(Duration::ZERO, |stale| stale.age)
     }
 }
 
@@ -146,6 +157,13 @@ impl fmt::Display for Source {
             Source::Endpoint { url, .. } => f.write_str(url),
             Source::Manifests(folder) => write!(f, "{}", folder.display()),
         }
+    }
+}
+
+/// `stale for 42s: services: connection refused`
+impl fmt::Display for Staleness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "stale for {}s: {}", self.age.as_secs(), self.reason)
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) async fn census(
         let answer = send(access, &resource.first(), resource.encoding.of_list(), patience).await?;
         let encoding = answer.encoding(resource);
         let bytes = answer.body.collect_bytes().await.map_err(|e| e.to_string())?;
-        Ok(Page::decode(resource.kind, encoding, bytes)?)
+        Ok(Page::decode(encoding, bytes)?)
     };
     let no_end = |_| {
         access.doubt();

@@ -5,7 +5,7 @@ use prost::Message;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::message::{Annotated, List, ListMeta, Raw, Status, WatchEvent, unwrap};
+use super::message::{Annotated, List, ListMeta, Namespace, ObjectMeta, Raw, Status, WatchEvent, unwrap};
 use crate::object::Kind;
 use crate::watch::Triggered;
 
@@ -45,6 +45,36 @@ impl Encoding {
     }
 }
 
+/// An object that is not decoded yet.
+pub(super) enum Encoded {
+    Protobuf(Bytes),
+    Json(Value),
+}
+
+impl Encoded {
+    pub(super) fn decode(&self, kind: Kind) -> Result<Raw, String> {
+        let raw = match self {
+            Encoded::Protobuf(bytes) => Raw::from_protobuf(kind, bytes).map_err(|e| e.to_string()),
+            Encoded::Json(value) => Raw::deserialize(kind, value).map_err(|e| e.to_string()),
+        }?;
+        #[cfg(test)]
+        crate::poison::strike(crate::poison::IN_DECODE, &raw.meta().name);
+        Ok(raw)
+    }
+
+    /// What it is called, without looking at the rest: all that a Namespace has here every kind has.
+    pub(super) fn meta(&self) -> Option<ObjectMeta> {
+        self.message::<Namespace>().ok().map(|it| it.metadata)
+    }
+
+    fn message<T: Message + Default + for<'de> Deserialize<'de>>(&self) -> Result<T, String> {
+        match self {
+            Encoded::Protobuf(bytes) => T::decode(&**bytes).map_err(|e| e.to_string()),
+            Encoded::Json(value) => T::deserialize(value).map_err(|e| e.to_string()),
+        }
+    }
+}
+
 /// A page of a list.
 pub(super) struct Page {
     pub metadata: ListMeta,
@@ -52,16 +82,16 @@ pub(super) struct Page {
 }
 
 pub(super) enum Items {
-    Protobuf(Kind, Vec<Bytes>),
-    Json(Vec<Value>, Kind),
+    Protobuf(Vec<Bytes>),
+    Json(Vec<Value>),
 }
 
 impl Page {
-    pub(super) fn decode(kind: Kind, encoding: Encoding, body: Bytes) -> Result<Self, String> {
+    pub(super) fn decode(encoding: Encoding, body: Bytes) -> Result<Self, String> {
         match encoding {
             Encoding::Protobuf => {
                 let list = unwrap(body).and_then(|raw| List::decode(raw).map_err(|e| e.to_string()))?;
-                Ok(Self { metadata: list.metadata, items: Items::Protobuf(kind, list.items) })
+                Ok(Self { metadata: list.metadata, items: Items::Protobuf(list.items) })
             }
             Encoding::Json => {
                 #[derive(Deserialize)]
@@ -71,7 +101,7 @@ impl Page {
                     items: Vec<Value>,
                 }
                 let list: JsonList = serde_json::from_slice(&body).map_err(|e| e.to_string())?;
-                Ok(Self { metadata: list.metadata, items: Items::Json(list.items, kind) })
+                Ok(Self { metadata: list.metadata, items: Items::Json(list.items) })
             }
         }
     }
@@ -80,22 +110,43 @@ impl Page {
 impl Items {
     pub(super) fn len(&self) -> usize {
         match self {
-            Items::Protobuf(_, items) => items.len(),
-            Items::Json(items, _) => items.len(),
+            Items::Protobuf(items) => items.len(),
+            Items::Json(items) => items.len(),
         }
     }
 
     /// One after the other, so that a page is never there twice.
-    pub(super) fn objects(self) -> Box<dyn Iterator<Item = Result<Raw, String>> + Send> {
+    pub(super) fn objects(self) -> Box<dyn Iterator<Item = Encoded> + Send> {
         match self {
-            Items::Protobuf(kind, items) => Box::new(
-                items
-                    .into_iter()
-                    .map(move |bytes| Raw::from_protobuf(kind, &bytes).map_err(|e| e.to_string())),
-            ),
-            Items::Json(items, kind) => Box::new(
-                items.into_iter().map(move |it| Raw::deserialize(kind, it).map_err(|e| e.to_string())),
-            ),
+            Items::Protobuf(items) => Box::new(items.into_iter().map(Encoded::Protobuf)),
+            Items::Json(items) => Box::new(items.into_iter().map(Encoded::Json)),
+        }
+    }
+}
+
+/// What a watch sends: the type of an event, and what it is about.
+pub(super) struct Frame {
+    what: String,
+    pub object: Encoded,
+}
+
+impl Frame {
+    pub(super) fn decode(encoding: Encoding, bytes: Bytes) -> Result<Self, String> {
+        match encoding {
+            Encoding::Protobuf => {
+                let event = WatchEvent::decode(bytes).map_err(|e| e.to_string())?;
+                Ok(Self { what: event.kind, object: Encoded::Protobuf(unwrap(event.object.raw)?) })
+            }
+            Encoding::Json => {
+                #[derive(Deserialize)]
+                struct JsonEvent {
+                    #[serde(rename = "type")]
+                    what: String,
+                    object: Value,
+                }
+                let event: JsonEvent = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
+                Ok(Self { what: event.what, object: Encoded::Json(event.object) })
+            }
         }
     }
 }
@@ -118,55 +169,25 @@ pub(super) enum Event {
 }
 
 impl Event {
-    pub(super) fn decode(kind: Kind, encoding: Encoding, frame: Bytes) -> Result<Self, String> {
-        match encoding {
-            Encoding::Protobuf => {
-                let event = WatchEvent::decode(frame).map_err(|e| e.to_string())?;
-                let object = unwrap(event.object.raw)?;
-                let annotated = || Annotated::decode(object.clone()).map_err(|e| e.to_string());
-                let raw = || Raw::from_protobuf(kind, &object).map_err(|e| e.to_string());
-                let status = || Status::decode(object.clone()).map_err(|e| e.to_string());
-                Self::new(&event.kind, kind, raw, annotated, status)
-            }
-            Encoding::Json => {
-                #[derive(Deserialize)]
-                struct JsonEvent {
-                    #[serde(rename = "type")]
-                    kind: String,
-                    object: Value,
-                }
-                let JsonEvent { kind: what, object } =
-                    serde_json::from_slice(&frame).map_err(|e| e.to_string())?;
-                let annotated = || Annotated::deserialize(&object).map_err(|e| e.to_string());
-                let raw = || Raw::deserialize(kind, &object).map_err(|e| e.to_string());
-                let status = || Status::deserialize(&object).map_err(|e| e.to_string());
-                Self::new(&what, kind, raw, annotated, status)
-            }
-        }
-    }
-
-    fn new(
-        what: &str,
-        kind: Kind,
-        raw: impl FnOnce() -> Result<Raw, String>,
-        annotated: impl FnOnce() -> Result<Annotated, String>,
-        status: impl FnOnce() -> Result<Status, String>,
-    ) -> Result<Self, String> {
-        Ok(match what {
+    pub(super) fn decode(kind: Kind, frame: &Frame) -> Result<Self, String> {
+        let Frame { what, object } = frame;
+        Ok(match &**what {
             "ADDED" | "MODIFIED" => {
                 let triggered = match kind {
-                    Kind::EndpointSlice => annotated()?.annotation(TRIGGERED).and_then(Triggered::parse),
+                    Kind::EndpointSlice => {
+                        object.message::<Annotated>()?.annotation(TRIGGERED).and_then(Triggered::parse)
+                    }
                     _ => None,
                 };
-                Event::Applied { raw: raw()?, is_new: what == "ADDED", triggered }
+                Event::Applied { raw: object.decode(kind)?, is_new: what == "ADDED", triggered }
             }
-            "DELETED" => Event::Deleted(raw()?),
+            "DELETED" => Event::Deleted(object.decode(kind)?),
             "BOOKMARK" => {
-                let annotated = annotated()?;
+                let annotated: Annotated = object.message()?;
                 let ends_list = annotated.annotation(LIST_ENDS) == Some("true");
                 Event::Bookmark { version: annotated.resource_version().to_owned(), ends_list }
             }
-            "ERROR" => Event::Refused(status()?),
+            "ERROR" => Event::Refused(object.message()?),
             other => return Err(format!("an event of type {other:?}")),
         })
     }

@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 
 use hyper::http::StatusCode;
 use tokio::sync::mpsc::Sender;
+use tokio::sync::watch::Receiver;
 use tokio::time::sleep;
 
 use self::audit::{Audit, Doubt};
@@ -32,7 +33,7 @@ use super::backoff::{Backoff, Limits};
 use super::discover;
 use super::request::{Failure, Resource};
 use crate::object::Kind;
-use crate::watch::{Events, Level, Line, News, Shared, log};
+use crate::watch::{Events, Level, Line, Shared, Update, log};
 
 /// No server may send us away for longer.
 const LONGEST_LATER: Duration = Duration::from_secs(60);
@@ -41,10 +42,14 @@ const LONGEST_LATER: Duration = Duration::from_secs(60);
 const FROM_THE_FUTURE: &str = "Too large resource version";
 
 pub(super) struct Follower {
+    /// What its panics are counted under.
+    task: String,
     access: Arc<Access>,
     shared: Arc<Shared>,
     line: Arc<Line>,
-    news: Sender<News>,
+    updates: Sender<Update>,
+    /// The writer has lost everything and needs a list.
+    lists_asked_for: Receiver<()>,
     events: Events,
     limits: Limits,
     kind: Kind,
@@ -82,6 +87,8 @@ enum End {
     Doubted(Doubt),
     /// It is time to list everything, to be sure.
     Relist,
+    /// The writer needs a list.
+    ListAskedFor,
     /// Lists cannot be streamed here; the server says so.
     CannotStream(String),
     /// A streamed list did not end.
@@ -94,20 +101,25 @@ enum End {
 }
 
 impl Follower {
+    /// `restarted` after a panic, a list from a cache could be older than what was known.
     pub(super) fn new(
+        task: &str,
         access: &Arc<Access>,
         shared: &Arc<Shared>,
         line: &Arc<Line>,
-        news: &Sender<News>,
+        updates: &Sender<Update>,
         limits: Limits,
+        restarted: bool,
     ) -> Self {
         let kind = line.kind();
         line.expect_every(limits.watch_silence);
         Self {
+            task: task.to_owned(),
             access: Arc::clone(access),
             shared: Arc::clone(shared),
             line: Arc::clone(line),
-            news: news.clone(),
+            updates: updates.clone(),
+            lists_asked_for: shared.lists_asked_for(),
             events: Events::new(line.source(), kind),
             limits,
             kind,
@@ -119,7 +131,7 @@ impl Follower {
             unanswered: false,
             listing: false,
             fallback: None,
-            expired: false,
+            expired: restarted,
             streams: true,
             streams_perhaps: false,
         }
@@ -132,7 +144,7 @@ impl Follower {
         loop {
             let began = Instant::now();
             let end = self.follow().await;
-            if self.list_given_up().await.is_err() {
+            if self.list_aborted().await.is_err() {
                 return;
             }
             let was_steady = began.elapsed() >= self.limits.steady;
@@ -147,6 +159,7 @@ impl Follower {
                 End::Over if quick <= 1 => {}
                 End::Over => sleep(backoff.next()).await,
                 End::Expired => {
+                    self.line.outdated("its version is too old, listing again");
                     self.forget_version();
                     if quick > 1 {
                         self.line.lost("every version is too old as soon as it was listed");
@@ -159,10 +172,14 @@ impl Follower {
                     self.fallback = self.version.clone().map(|version| (version, count));
                     self.forget_version();
                 }
+                End::ListAskedFor => self.start_over(),
                 End::CannotStream(why) => self.turn_pages(&why, false),
                 End::Endless => self.turn_pages("a streamed one has no end", true),
                 End::Missing(why) => {
                     self.line.absent(&why);
+                    if self.tell(Update::KindAbsent(self.kind)).await.is_err() {
+                        return;
+                    }
                     sleep(backoff.next()).await;
                 }
                 End::Failed(failure) => {
@@ -182,6 +199,9 @@ impl Follower {
 
     /// One list, one watch, or both.
     async fn follow(&mut self) -> End {
+        if self.lists_asked_for.has_changed().is_ok_and(|asked| asked) {
+            self.start_over();
+        }
         let resource = match &self.resource {
             Some(resource) => resource.clone(),
             None => match discover::imports(&self.access, self.limits.answer).await {
@@ -210,6 +230,12 @@ impl Follower {
     fn forget_version(&mut self) {
         self.version = None;
         self.expired = true;
+    }
+
+    /// What was told so far is lost; nothing but a list will do.
+    fn start_over(&mut self) {
+        self.fallback = None;
+        self.forget_version();
     }
 
     /// Goes on from before a list that need not have been.

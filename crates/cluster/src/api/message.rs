@@ -58,6 +58,16 @@ impl Raw {
         })
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Raw::Namespace(_) => Kind::Namespace,
+            Raw::Service(_) => Kind::Service,
+            Raw::EndpointSlice(_) => Kind::EndpointSlice,
+            Raw::Pod(_) => Kind::Pod,
+            Raw::ServiceImport(_) => Kind::ServiceImport,
+        }
+    }
+
     pub(crate) fn meta(&self) -> &ObjectMeta {
         match self {
             Raw::Namespace(it) => &it.metadata,

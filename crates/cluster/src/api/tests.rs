@@ -6,6 +6,7 @@ mod kinds;
 mod lists;
 mod measured;
 mod outages;
+mod panics;
 mod real;
 mod server;
 mod sources;

@@ -56,6 +56,10 @@ impl<T: Indexed> Known<T> {
         }
     }
 
+    pub fn all(&self) -> Vec<Arc<T>> {
+        self.records.iter().map(|record| Arc::clone(&record.object)).collect()
+    }
+
     pub fn take(&mut self, key: &[u8]) -> Option<Arc<T>> {
         let found = self.records.find_entry(hash(&self.seed, key), |record| record.object.key() == key);
         let taken = found.ok()?.remove().0.object;

@@ -17,6 +17,9 @@ const KINDS: &[(&str, Kind)] = &[
     ("multicluster.x-k8s.io/v1beta1", Kind::ServiceImport),
 ];
 
+/// Who gets so many of a file wrong need not be told of all at once.
+const MOST_PROBLEMS: usize = 10;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Format {
     Yaml,
@@ -44,10 +47,18 @@ pub(super) fn read(text: &str, format: Format) -> Contents {
 }
 
 impl Contents {
+    /// Of a file that cannot be understood at all.
+    pub(super) fn problem(problem: String) -> Self {
+        Self { objects: Vec::new(), problems: vec![problem] }
+    }
+
     fn take(&mut self, number: usize, document: Document<'_>) {
         match document.objects() {
             Ok(mut objects) => self.objects.append(&mut objects),
-            Err(problem) => self.problems.push(format!("document {number}: {problem}")),
+            Err(problem) if self.problems.len() < MOST_PROBLEMS => {
+                self.problems.push(format!("document {number}: {problem}"));
+            }
+            Err(_) => {}
         }
     }
 }
@@ -153,10 +164,17 @@ fn checked(raw: Raw) -> Result<Raw, String> {
     Ok(raw)
 }
 
-/// The folder is ours, so its size needs no limit. A key given twice is common in generated files.
+/// The size of the file bounds the work, so only what multiplies it is limited: nesting, which takes stack, and aliases,
+/// which take memory. A key given twice is common in generated files, and so is one anchor for hundreds of aliases.
 fn options() -> Options {
     serde_saphyr::options! {
-        budget: None,
+        budget: serde_saphyr::budget! {
+            max_depth: 128,
+            max_events: usize::MAX,
+            max_nodes: usize::MAX,
+            enforce_alias_anchor_ratio: false,
+        },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 100_000 },
         duplicate_keys: serde_saphyr::options::DuplicateKeyPolicy::LastWins,
         with_snippet: false,
     }

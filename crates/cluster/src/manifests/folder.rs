@@ -1,28 +1,46 @@
 //! The files of a folder: which there are, which have changed, and what they said when they last made sense.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::defaults;
-use super::document::{self, Format};
-use crate::api::convert;
-use crate::key::Key;
-use crate::object::{Kind, Object};
-use crate::watch::Shared;
+use files::Stamp;
 
-/// The folder and what is known of its files.
+use super::defaults;
+use super::document::{self, Contents, Format};
+use crate::api::convert;
+use crate::api::message::Raw;
+use crate::object::{Identity, Kind, Object};
+use crate::watch::{Shared, Version};
+
+/// A larger file is skipped; kubectl's output for 10,000 Services is a third of it.
+const LARGEST_FILE: u64 = files::DEFAULT_LIMIT;
+
+/// All files together, the first ones by name.
+const LARGEST_TOTAL: u64 = 256 << 20;
+
+/// How many entries a folder may have, with those of its sub-folders.
+const MOST_ENTRIES: usize = 65_536;
+
+const TASK: &str = "cluster-manifests-file";
+
+/// The folder and what is known of its files. Cheap to clone: scans that hang keep one of their own.
+#[derive(Clone)]
 pub(super) struct Folder {
     path: PathBuf,
     shared: Arc<Shared>,
-    files: BTreeMap<PathBuf, File>,
+    files: Arc<BTreeMap<PathBuf, File>>,
     /// Namespaces that are in no file but mentioned in some.
-    mentioned: Vec<Object>,
-    /// What was said already of objects in several files.
-    doubles: BTreeSet<String>,
+    mentioned: Arc<[Object]>,
+    /// What was logged already of objects in several files.
+    doubles: Arc<BTreeSet<String>>,
+    /// What cannot be read, and why, as it was logged.
+    unreadable: Arc<BTreeMap<PathBuf, String>>,
     scanned: bool,
+    /// How many files were read so far.
+    readings: u64,
 }
 
 /// What a look at the folder found.
@@ -32,24 +50,25 @@ pub(super) struct Scan {
     pub problems: Vec<String>,
 }
 
+#[derive(Clone)]
 struct File {
-    stamp: Option<Stamp>,
+    stamp: Stamp,
     objects: Vec<Object>,
-}
-
-/// A file that was written or replaced has another one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Stamp {
-    inode: (u64, u64),
-    modified: (i64, i64),
-    changed: (i64, i64),
-    size: u64,
+    version: Version,
 }
 
 impl Folder {
     pub(super) fn new(path: PathBuf, shared: Arc<Shared>) -> Self {
-        let (files, doubles) = (BTreeMap::new(), BTreeSet::new());
-        Self { path, shared, files, mentioned: Vec::new(), doubles, scanned: false }
+        Self {
+            path,
+            shared,
+            files: Arc::default(),
+            mentioned: Arc::default(),
+            doubles: Arc::default(),
+            unreadable: Arc::default(),
+            scanned: false,
+            readings: 0,
+        }
     }
 
     /// Reads what has changed. Takes and gives itself back, since it runs on a thread that may block.
@@ -59,73 +78,121 @@ impl Folder {
     }
 
     /// Everything of one kind.
-    pub(super) fn objects(&self, kind: Kind) -> Vec<Object> {
-        let written = self.files.values().flat_map(|file| &file.objects);
-        written.chain(&self.mentioned).filter(|object| object.kind() == kind).cloned().collect()
+    pub(super) fn objects(&self, kind: Kind) -> Vec<(Object, Version)> {
+        let written = self.files.values().flat_map(|file| file.objects.iter().map(|it| (it, file.version)));
+        let mentioned = self.mentioned.iter().map(|it| (it, Version::default()));
+        let all = written.chain(mentioned).filter(|(object, _)| object.kind() == kind);
+        all.map(|(object, version)| (object.clone(), version)).collect()
     }
 
     fn look(&mut self) -> io::Result<Scan> {
-        let found = manifests(&self.path)?;
+        let mut found = Found::default();
+        found.walk(&self.path)?;
         let mut scan = Scan { changed: !self.scanned, problems: Vec::new() };
         self.scanned = true;
-        let before = self.files.len();
-        self.files.retain(|path, _| found.contains_key(path));
-        scan.changed |= self.files.len() != before;
-        for (path, format) in found {
-            self.read(path, format, &mut scan);
+        if self.files.keys().any(|path| found.lacks(path)) {
+            Arc::make_mut(&mut self.files).retain(|path, _| !found.lacks(path));
+            scan.changed = true;
+        }
+        let mut total = 0;
+        for (path, format) in found.files {
+            if let Err(why) = self.read(&path, format, &mut total, &mut scan) {
+                found.unreadable.insert(path, why);
+            }
+        }
+        let logged = std::mem::replace(&mut self.unreadable, Arc::new(found.unreadable));
+        for (path, why) in self.unreadable.iter().filter(|(path, why)| logged.get(*path) != Some(*why)) {
+            scan.problems.push(format!("{}: skipped, {why}", path.display()));
         }
         if scan.changed {
             let doubles = self.doubles();
             scan.problems.extend(doubles.difference(&self.doubles).cloned());
-            self.doubles = doubles;
-            self.mentioned = self.mentioned();
+            self.doubles = Arc::new(doubles);
+            self.mentioned = self.mentioned().into();
         }
         Ok(scan)
     }
 
-    fn read(&mut self, path: PathBuf, format: Format, scan: &mut Scan) {
-        let stamp = std::fs::metadata(&path).ok().map(|metadata| Stamp::of(&metadata));
-        let known = self.files.get(&path);
-        if known.is_some_and(|file| file.stamp == stamp) {
-            return;
+    /// Reads a file if it has changed. An error says why it is not read; then it keeps what it said before.
+    fn read(&mut self, path: &Path, format: Format, total: &mut u64, scan: &mut Scan) -> Result<(), String> {
+        let is_gone = |e: &io::Error| e.kind() == ErrorKind::NotFound && fs::symlink_metadata(path).is_err();
+        // A link is followed, but nothing is opened: opening a FIFO or a device may have consequences.
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            // The next scan will not find it.
+            Err(e) if is_gone(&e) => return Ok(()),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Err("it is a link to nothing".to_owned()),
+            Err(e) => return Err(e.to_string()),
+        };
+        if !metadata.is_file() {
+            return Err("it is not a regular file".to_owned());
         }
-        let mut problem = |what: &str| scan.problems.push(format!("{}: {what}", path.display()));
-        let mut objects = None;
-        match std::fs::read(&path).map(String::from_utf8) {
-            Err(e) => problem(&e.to_string()),
-            Ok(Err(_)) => problem("is no UTF-8 text"),
-            Ok(Ok(text)) => {
-                let contents = document::read(&text, format);
-                contents.problems.iter().for_each(|what| problem(what));
-                if contents.problems.is_empty() || known.is_none() {
-                    let shared = &self.shared;
-                    let converted = contents.objects.into_iter().filter_map(|mut raw| {
-                        defaults::fill_in(&mut raw);
-                        let counts = !convert::has_ended(&raw) && !convert::is_terminating(&raw);
-                        counts.then(|| convert::object(raw, &shared.want)).flatten()
-                    });
-                    objects = Some(converted.collect());
+        if metadata.len() > LARGEST_FILE {
+            return Err(format!("it is larger than {} MiB", LARGEST_FILE >> 20));
+        }
+        *total += metadata.len();
+        let stamp = Stamp::of(&metadata);
+        let known = self.files.get(path);
+        if known.is_some_and(|file| file.stamp == stamp) {
+            return Ok(());
+        }
+        if *total > LARGEST_TOTAL {
+            return Err(format!("it and those before it are larger than {} MiB", LARGEST_TOTAL >> 20));
+        }
+        let bytes = match files::read(path, LARGEST_FILE) {
+            Ok(bytes) => bytes,
+            Err(e) if is_gone(&e) => return Ok(()),
+            Err(e) => return Err(e.to_string()),
+        };
+        let contents = supervise::catch(TASK, || parse(bytes, format));
+        let contents = contents.unwrap_or_else(|panic| Contents::problem(panic.to_string()));
+        let problems = contents.problems.iter().map(|what| format!("{}: {what}", path.display()));
+        scan.problems.extend(problems);
+        let is_good = contents.problems.is_empty() || known.is_none();
+        self.readings += 1;
+        let version = Version::of_reading(self.readings);
+        let objects = is_good.then(|| self.convert(path, contents.objects, scan));
+        scan.changed |= is_good;
+        let files = Arc::make_mut(&mut self.files);
+        let file = files.entry(path.to_owned()).or_insert(File { stamp, objects: Vec::new(), version });
+        file.stamp = stamp;
+        if let Some(objects) = objects {
+            (file.objects, file.version) = (objects, version);
+        }
+        Ok(())
+    }
+
+    /// An object that makes this panic is left out.
+    fn convert(&self, path: &Path, raw: Vec<Raw>, scan: &mut Scan) -> Vec<Object> {
+        let convert = |mut raw: Raw| {
+            defaults::fill_in(&mut raw);
+            let counts = !convert::has_ended(&raw) && !convert::is_terminating(&raw);
+            counts.then(|| convert::object(raw, &self.shared.want)).flatten()
+        };
+        let mut objects = Vec::new();
+        for raw in raw {
+            let (kind, name) = (raw.kind(), raw.meta().name.clone());
+            match supervise::catch(TASK, || convert(raw)) {
+                Ok(object) => objects.extend(object),
+                Err(panic) => {
+                    let (path, kind) = (path.display(), kind.name());
+                    scan.problems.push(format!("{path}: {kind} {name}: {panic}; other objects are served"));
                 }
             }
         }
-        scan.changed |= objects.is_some();
-        let file = self.files.entry(path).or_insert_with(|| File { stamp, objects: Vec::new() });
-        file.stamp = stamp;
-        if let Some(objects) = objects {
-            file.objects = objects;
-        }
+        objects
     }
 
     /// Objects that several files describe. The last file wins, but hardly anybody means that.
     fn doubles(&self) -> BTreeSet<String> {
-        let mut seen: BTreeMap<(Kind, String), &Path> = BTreeMap::new();
+        let mut seen: BTreeMap<Identity, &Path> = BTreeMap::new();
         let mut problems = BTreeSet::new();
-        for (path, file) in &self.files {
+        for (path, file) in &*self.files {
             for object in &file.objects {
-                let name = (object.kind(), name(object));
-                if let Some(first) = seen.insert(name.clone(), path) {
+                let identity = object.identity();
+                if let Some(first) = seen.insert(identity.clone(), path) {
                     let (path, first) = (path.display(), first.display());
-                    problems.insert(format!("{path}: {} {} is in {first} too", name.0.name(), name.1));
+                    problems.insert(format!("{path}: {identity} is in {first} too"));
                 }
             }
         }
@@ -134,7 +201,7 @@ impl Folder {
 
     fn mentioned(&self) -> Vec<Object> {
         let objects = || self.files.values().flat_map(|file| &file.objects);
-        let mut missing: BTreeSet<&str> = objects().filter_map(key).map(Key::namespace).collect();
+        let mut missing: BTreeSet<&str> = objects().filter_map(Object::namespace).collect();
         for object in objects() {
             if let Object::Namespace(namespace) = object {
                 missing.remove(&*namespace.name);
@@ -145,60 +212,83 @@ impl Folder {
     }
 }
 
-fn key(object: &Object) -> Option<&Key> {
-    match object {
-        Object::Namespace(_) => None,
-        Object::Service(it) => Some(&it.key),
-        Object::EndpointSlice(it) => Some(&it.key),
-        Object::Pod(it) => Some(&it.key),
-        Object::ServiceImport(it) => Some(&it.key),
+impl Object {
+    /// None for namespaces themselves.
+    fn namespace(&self) -> Option<&str> {
+        Some(match self {
+            Object::Namespace(_) => return None,
+            Object::Service(it) => it.key.namespace(),
+            Object::EndpointSlice(it) => it.key.namespace(),
+            Object::Pod(it) => it.key.namespace(),
+            Object::ServiceImport(it) => it.key.namespace(),
+        })
     }
 }
 
-fn name(object: &Object) -> String {
-    match object {
-        Object::Namespace(it) => it.name.to_string(),
-        _ => key(object).map(Key::to_string).unwrap_or_default(),
-    }
-}
-
-impl Stamp {
-    fn of(metadata: &std::fs::Metadata) -> Self {
-        Self {
-            inode: (metadata.dev(), metadata.ino()),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-            size: metadata.size(),
-        }
+fn parse(bytes: Vec<u8>, format: Format) -> Contents {
+    match String::from_utf8(bytes) {
+        Ok(text) => document::read(&text, format),
+        Err(_) => Contents::problem("is not UTF-8 text".to_owned()),
     }
 }
 
 /// The manifests in a folder and in its direct sub-folders. ConfigMaps keep their generations in folders that begin
 /// with a dot, which are passed over here and reached by the links to them.
-fn manifests(folder: &Path) -> io::Result<BTreeMap<PathBuf, Format>> {
-    let mut found = BTreeMap::new();
-    for path in visible(folder)? {
-        if path.is_dir() {
-            // One that goes away meanwhile has no manifests.
-            for path in visible(&path).unwrap_or_default() {
-                found.extend(format(&path).map(|format| (path, format)));
-            }
-        } else {
-            found.extend(format(&path).map(|format| (path, format)));
-        }
-    }
-    Ok(found)
+#[derive(Default)]
+struct Found {
+    files: BTreeMap<PathBuf, Format>,
+    /// Sub-folders and why they were not read; also the folder, if it has too many entries.
+    unreadable: BTreeMap<PathBuf, String>,
+    entries: usize,
 }
 
-fn visible(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        if !entry.file_name().as_encoded_bytes().starts_with(b".") {
-            paths.push(entry.path());
+impl Found {
+    fn walk(&mut self, folder: &Path) -> io::Result<()> {
+        let mut subfolders = Vec::new();
+        self.list(folder, Some(&mut subfolders))?;
+        for path in subfolders {
+            match self.list(&path, None) {
+                // One that goes away meanwhile has no manifests.
+                Err(e) if e.kind() != ErrorKind::NotFound => {
+                    drop(self.unreadable.insert(path, e.to_string()))
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
-    Ok(paths)
+
+    fn list(&mut self, folder: &Path, mut subfolders: Option<&mut Vec<PathBuf>>) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            self.entries += 1;
+            if self.entries > MOST_ENTRIES {
+                let why = format!("there are more than {MOST_ENTRIES} entries; the rest is not looked at");
+                self.unreadable.insert(folder.to_owned(), why);
+                return Ok(());
+            }
+            let entry = entry?;
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            let path = entry.path();
+            if let Some(subfolders) = &mut subfolders {
+                let of_entry = entry.file_type()?;
+                if of_entry.is_dir() || of_entry.is_symlink() && path.is_dir() {
+                    subfolders.push(path);
+                    continue;
+                }
+            }
+            self.files.extend(format(&path).map(|format| (path, format)));
+        }
+        Ok(())
+    }
+
+    /// Whether the file is gone, and not only out of sight.
+    fn lacks(&self, path: &Path) -> bool {
+        let is_hidden = self.entries > MOST_ENTRIES
+            || path.parent().is_some_and(|parent| self.unreadable.contains_key(parent));
+        !self.files.contains_key(path) && !is_hidden
+    }
 }
 
 fn format(path: &Path) -> Option<Format> {

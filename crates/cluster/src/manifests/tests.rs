@@ -1,11 +1,9 @@
 use std::fs;
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
 use tempfile::TempDir;
 
 use super::folder::{Folder, Scan};
-use crate::index::Index;
 use crate::object::{Kind, Object, ServiceType};
 use crate::want::Want;
 use crate::watch::{Shared, Source};
@@ -19,11 +17,8 @@ struct Looked {
 impl Looked {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let shared = Shared {
-            source: Source::Manifests(dir.path().to_owned()),
-            want: Want { kinds: Kind::ALL.to_vec(), ..Want::default() },
-            snapshot: ArcSwap::new(Index::new().snapshot()),
-        };
+        let want = Want { kinds: Kind::ALL.to_vec(), ..Want::default() };
+        let shared = Shared::new(Source::Manifests(dir.path().to_owned()), want);
         Self { folder: Some(Folder::new(dir.path().to_owned(), Arc::new(shared))), dir }
     }
 
@@ -43,7 +38,7 @@ impl Looked {
     fn known(&self) -> Vec<String> {
         let folder = self.folder.as_ref().unwrap();
         let objects = Kind::ALL.iter().flat_map(|kind| folder.objects(*kind));
-        objects.map(|object| describe(&object)).collect()
+        objects.map(|(object, _)| describe(&object)).collect()
     }
 
     fn check(&mut self, changed: bool, known: &[&str], problems: &[&str]) {

@@ -7,6 +7,7 @@ use metrics::{Collection, Kind as MetricKind};
 use super::live;
 pub(super) fn collect(found: &mut Collection) {
     let mut staleness: BTreeMap<String, f64> = BTreeMap::new();
+    let mut quarantined: BTreeMap<String, f64> = BTreeMap::new();
     let mut objects: BTreeMap<(&str, String), f64> = BTreeMap::new();
     // Two wants on one source are two watches of it, and one series: the worse, the larger.
     for cluster in live::all() {
@@ -15,14 +16,22 @@ pub(super) fn collect(found: &mut Collection) {
             let known = objects.entry((kind.name(), source.clone())).or_default();
             *known = known.max(cluster.snapshot().count(*kind) as f64);
         }
+        let aside = quarantined.entry(source.clone()).or_default();
+        *aside = aside.max(cluster.quarantined() as f64);
         let stale = staleness.entry(source).or_default();
         *stale = stale.max(cluster.staleness().as_secs_f64());
     }
     found.family(
         "rhumb_cluster_staleness_seconds",
-        "How long a cluster has not been heard from; 0 while all its watches are connected and speak.",
+        "Seconds since what is known of a cluster was last known to be current; 0 while it is.",
         MetricKind::Gauge,
         |rows| staleness.iter().for_each(|(source, value)| rows.value(&[("source", source)], *value)),
+    );
+    found.family(
+        "rhumb_cluster_quarantined_objects",
+        "Number of objects that are not served because they make the server panic; the log names them.",
+        MetricKind::Gauge,
+        |rows| quarantined.iter().for_each(|(source, value)| rows.value(&[("source", source)], *value)),
     );
     found.family(
         "rhumb_cluster_objects",

@@ -1,60 +1,165 @@
-//! The line to the source of one kind: whether it stands, since when it does not, and one log line per change.
+//! The connection to the source of one kind: since when what is known of it may be outdated and why, and one log line per
+//! change.
 //!
 //! ```text
-//!            connected               lost
-//!   ┌─────┐ ──────────→ ┌───────────┐ ──────────→ ┌──────┐
-//!   │ New │             │ Connected │             │ Lost │
-//!   └─────┘ ──────────→ └───────────┘ ←────────── └──────┘
-//!      │        lost                   connected     ↑
-//!      └─────────────────────────────────────────────┘
+//!  ┌─────┐ connected  ┌───────────┐  lost, outdated  ┌──────┐
+//!  │ New │ ─────────→ │ Connected │ ───────────────→ │ Lost │
+//!  └─────┘            └───────────┘ ←─────────────── └──────┘
+//!     │ lost                          connected         ↑
+//!     └─────────────────────────────────────────────────┘
 //! ```
+//!
+//! From each of them `absent` leads to Absent, and from there the same ways lead on.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::Staleness;
 use super::log::{Level, log};
 use crate::object::Kind;
 
 /// A reason other than the one last logged is worth a line of its own, but not more often than this.
 const ANOTHER_REASON: Duration = Duration::from_secs(60);
 
-/// A line that stays silent is worth another log line after this time.
+/// A connection that stays silent is worth another log line after this time.
 const STILL_SILENT: Duration = Duration::from_secs(600);
 
-/// The line of one kind. Not on the query path, so a lock will do.
+/// The connection of one kind. Not on the query path, so a lock will do.
 pub(crate) struct Line {
     source: String,
     kind: Kind,
     state: Mutex<State>,
 }
 
+/// No clock here: every `now` comes from outside.
 struct State {
-    stands: bool,
-    /// The source answers, but has nothing of the kind. Then there is nothing that could be stale.
-    absent: bool,
-    heard: Instant,
-    /// Nothing was ever heard.
-    unheard: bool,
-    /// Something comes at least this often; none for sources that speak only when something changes.
+    link: Link,
+    /// When what is known was last current; before the first list, when it began to be wanted.
+    current: Instant,
+    /// Something arrives at least this often; None for sources that do not promise it.
     every: Option<Duration>,
-    /// When it was last logged that nothing comes.
-    told_silent: Option<Instant>,
-    /// The last reason logged and when, since the line was lost.
-    told: Option<(String, Instant)>,
+    /// The source has answered something.
+    answered: bool,
+    /// When silence was last logged.
+    silence_logged: Option<Instant>,
+    /// The last reason logged and when, since the connection was lost.
+    logged: Option<(String, Instant)>,
+}
+
+#[derive(Debug)]
+enum Link {
+    /// Never connected, and nobody knows why.
+    New,
+    Connected {
+        /// When what is known was current before this connection, until something arrives on it: one that breaks
+        /// before that made nothing current.
+        before: Option<Instant>,
+    },
+    Lost {
+        why: String,
+    },
+    /// The source answers that it does not have the kind. Then nothing of it can be outdated.
+    Absent,
+}
+
+impl State {
+    fn new(now: Instant) -> Self {
+        Self {
+            link: Link::New,
+            current: now,
+            every: None,
+            answered: false,
+            silence_logged: None,
+            logged: None,
+        }
+    }
+
+    /// Returns the line to log, if there is one.
+    fn connected(&mut self, kind: &str, now: Instant) -> Option<String> {
+        let (was_new, away) = (matches!(self.link, Link::New), now - self.current);
+        // One that was connected and silent has delivered nothing by being connected once more.
+        if !matches!(self.link, Link::Connected { .. }) {
+            self.link = Link::Connected { before: Some(self.current) };
+            self.current = now;
+        }
+        self.answered = true;
+        match self.logged.take() {
+            Some(_) => Some(format!("watching {kind} again, after {:.1}s", away.as_secs_f64())),
+            None => was_new.then(|| format!("watching {kind}")),
+        }
+    }
+
+    fn received(&mut self, now: Instant) {
+        if let Link::Connected { before } = &mut self.link {
+            (*before, self.current) = (None, now);
+        }
+    }
+
+    fn listed(&mut self, now: Instant) {
+        self.current = now;
+        self.received(now);
+    }
+
+    /// Not connected any more; what a connection promised and did not deliver is forgotten.
+    fn disconnect(&mut self, why: &str) {
+        if let Link::Connected { before: Some(before) } = self.link {
+            self.current = before;
+        }
+        self.link = Link::Lost { why: why.to_owned() };
+    }
+
+    fn lost(&mut self, kind: &str, why: &str, now: Instant) -> Option<String> {
+        let (was_new, was_absent) = (matches!(self.link, Link::New), matches!(self.link, Link::Absent));
+        self.disconnect(why);
+        let first = match &self.logged {
+            _ if was_absent => false,
+            Some((logged, when)) if logged == why || now - *when < ANOTHER_REASON => return None,
+            logged => logged.is_none(),
+        };
+        self.logged = Some((why.to_owned(), now));
+        Some(match first && !was_new {
+            true => format!("lost the watch of {kind}, what is known stays: {why}"),
+            false => format!("cannot watch {kind}, trying again: {why}"),
+        })
+    }
+
+    fn outdated(&mut self, why: &str) {
+        if !matches!(self.link, Link::New) {
+            self.disconnect(why);
+        }
+    }
+
+    fn silent(&mut self, kind: &str, now: Instant) -> Option<String> {
+        let silence = now - self.current;
+        let expected = self.every.is_some_and(|every| silence < every);
+        if expected || self.silence_logged.is_some_and(|when| now - when < STILL_SILENT) {
+            return None;
+        }
+        self.silence_logged = Some(now);
+        Some(format!("no events for {kind} in {:.1}s; restarting the watch", silence.as_secs_f64()))
+    }
+
+    fn absent(&mut self, kind: &str, why: &str, now: Instant) -> Option<String> {
+        self.current = now;
+        self.logged.get_or_insert_with(|| (why.to_owned(), now));
+        let was_absent = matches!(std::mem::replace(&mut self.link, Link::Absent), Link::Absent);
+        (!was_absent).then(|| format!("waiting for {kind}: {why}"))
+    }
+
+    fn staleness(&self, now: Instant) -> Option<(Duration, &str)> {
+        let age = now - self.current;
+        let overdue = self.every.is_some_and(|every| age > every);
+        match &self.link {
+            Link::New => Some((age, "no answer yet")),
+            Link::Lost { why } => Some((age, why)),
+            Link::Connected { .. } | Link::Absent => overdue.then_some((age, "nothing received")),
+        }
+    }
 }
 
 impl Line {
     pub(crate) fn new(source: &str, kind: Kind) -> Self {
-        let state = State {
-            stands: false,
-            absent: false,
-            heard: Instant::now(),
-            unheard: true,
-            every: None,
-            told_silent: None,
-            told: None,
-        };
-        Self { source: source.to_owned(), kind, state: Mutex::new(state) }
+        Self { source: source.to_owned(), kind, state: Mutex::new(State::new(Instant::now())) }
     }
 
     pub(crate) fn kind(&self) -> Kind {
@@ -65,105 +170,76 @@ impl Line {
         &self.source
     }
 
-    /// From now on a longer silence makes what is known stale, though the line stands.
+    /// From now on a longer silence makes what is known stale, though the connection stands.
     pub(crate) fn expect_every(&self, every: Duration) {
         self.lock().every = Some(every);
     }
 
-    /// The source answers. Tells whether it did not before.
+    /// The source answers and will report changes. Returns whether it did not before.
     pub(crate) fn connected(&self) -> bool {
-        let line = {
-            let mut state = self.lock();
-            let (was, silent) = (state.stands, state.heard.elapsed());
-            (state.stands, state.absent, state.unheard) = (true, false, false);
-            // One that stood and was silent has said nothing by standing once more.
-            if !was {
-                state.heard = Instant::now();
-            }
-            match (was, state.told.take()) {
-                (true, _) => return false,
-                (false, None) => format!("{}: watching {}", self.source, self.kind.plural()),
-                (false, Some(_)) => {
-                    let silent = silent.as_secs_f64();
-                    format!("{}: watching {} again, after {silent:.1}s", self.source, self.kind.plural())
-                }
-            }
-        };
-        log(Level::Info, &line);
-        true
-    }
-
-    /// Something came.
-    pub(crate) fn heard(&self) {
         let mut state = self.lock();
-        (state.heard, state.unheard) = (Instant::now(), false);
+        let was_connected = matches!(state.link, Link::Connected { .. });
+        let line = state.connected(self.kind.plural(), Instant::now());
+        drop(state);
+        self.log(Level::Info, line);
+        !was_connected
     }
 
-    /// Nothing has come so far, and nothing was said about why.
-    pub(crate) fn is_unheard(&self) -> bool {
+    /// The source answered something, a part of a list perhaps: nothing is more current by that.
+    pub(crate) fn answered(&self) {
+        self.lock().answered = true;
+    }
+
+    /// Something arrived on the connection, so all before it has arrived too.
+    pub(crate) fn received(&self) {
+        self.lock().received(Instant::now());
+    }
+
+    /// A list is complete.
+    pub(crate) fn listed(&self) {
+        self.lock().listed(Instant::now());
+    }
+
+    /// The source has not answered so far, and no line was logged about why.
+    pub(crate) fn is_unanswered(&self) -> bool {
         let state = self.lock();
-        state.unheard && state.told.is_none()
+        !state.answered && state.logged.is_none()
     }
 
-    /// The line stands, but nothing comes.
+    /// The connection stands, but nothing arrives.
     pub(crate) fn silent(&self) {
-        let silent = {
-            let mut state = self.lock();
-            let expected = state.every.is_some_and(|every| state.heard.elapsed() < every);
-            if expected || state.told_silent.is_some_and(|when| when.elapsed() < STILL_SILENT) {
-                return;
-            }
-            state.told_silent = Some(Instant::now());
-            state.heard.elapsed().as_secs_f64()
-        };
-        let (source, kind) = (&self.source, self.kind.plural());
-        log(
-            Level::Warning,
-            &format!("{source}: nothing was heard of {kind} for {silent:.1}s, watching anew"),
-        );
+        let line = self.lock().silent(self.kind.plural(), Instant::now());
+        self.log(Level::Warning, line);
     }
 
     /// The source does not answer, or not as it should.
     pub(crate) fn lost(&self, why: &str) {
-        let line = {
-            let mut state = self.lock();
-            let stood = std::mem::replace(&mut state.stands, false);
-            state.absent = false;
-            if let Some((told, when)) = &state.told
-                && (told == why || when.elapsed() < ANOTHER_REASON)
-            {
-                return;
-            }
-            state.told = Some((why.to_owned(), Instant::now()));
-            let (source, kind) = (&self.source, self.kind.plural());
-            match stood {
-                true => format!("{source}: lost the watch of {kind}, what is known stays: {why}"),
-                false => format!("{source}: cannot watch {kind}, trying again: {why}"),
-            }
-        };
-        log(Level::Warning, &line);
+        let line = self.lock().lost(self.kind.plural(), why, Instant::now());
+        self.log(Level::Warning, line);
+    }
+
+    /// What is known is outdated from now on, for a reason that has a log line of its own.
+    pub(crate) fn outdated(&self, why: &str) {
+        self.lock().outdated(why);
     }
 
     /// The source answers that it does not know the kind.
     pub(crate) fn absent(&self, why: &str) {
-        {
-            let mut state = self.lock();
-            state.heard = Instant::now();
-            state.stands = false;
-            state.told.get_or_insert_with(|| (why.to_owned(), Instant::now()));
-            if std::mem::replace(&mut state.absent, true) {
-                return;
-            }
-        }
-        log(Level::Warning, &format!("{}: waiting for {}: {why}", self.source, self.kind.plural()));
+        let line = self.lock().absent(self.kind.plural(), why, Instant::now());
+        self.log(Level::Warning, line);
     }
 
-    /// How long nothing was heard; zero while the line stands and is not silent for longer than it should be.
-    pub(crate) fn staleness(&self) -> Duration {
+    /// Since when what is known may be outdated; None while it is current.
+    pub(crate) fn staleness(&self) -> Option<Staleness> {
         let state = self.lock();
-        let silent = state.heard.elapsed();
-        let fresh = state.absent || (state.stands && state.every.is_none_or(|every| silent <= every));
-        if fresh { Duration::ZERO } else { silent }
+        let (age, why) = state.staleness(Instant::now())?;
+        Some(Staleness { age, reason: format!("{}: {why}", self.kind.plural()) })
+    }
+
+    fn log(&self, level: Level, line: Option<String>) {
+        if let Some(line) = line {
+            log(level, &format!("{}: {line}", self.source));
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -171,21 +247,178 @@ impl Line {
     }
 }
 
+/// Marks connections as lost when the task that keeps them ends: it panicked, which has a log line, and will be back after
+/// a pause.
+pub(crate) struct LostOnDrop<'l>(pub &'l [Arc<Line>]);
+
+impl Drop for LostOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|line| line.outdated("its task panicked and restarts"));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What happens to a connection, each one second after the other.
+    #[derive(Clone, Copy)]
+    enum Step {
+        Connected,
+        Received,
+        Listed,
+        Lost(&'static str),
+        Outdated(&'static str),
+        Absent,
+        Silent,
+        Wait(u64),
+    }
+
+    use Step::*;
+
+    /// `stale` is the age in seconds and the reason in the end; `lines` are all that were logged.
+    fn check(name: &str, steps: &[Step], stale: Option<(u64, &str)>, lines: &[&str]) {
+        let mut now = Instant::now();
+        let mut state = State { every: Some(Duration::from_secs(75)), ..State::new(now) };
+        let mut logged = Vec::new();
+        for step in steps {
+            now += Duration::from_secs(1);
+            logged.extend(match *step {
+                Connected => state.connected("pods", now),
+                Lost(why) => state.lost("pods", why, now),
+                Absent => state.absent("pods", "no such kind", now),
+                Silent => state.silent("pods", now),
+                Received => {
+                    state.received(now);
+                    None
+                }
+                Listed => {
+                    state.listed(now);
+                    None
+                }
+                Outdated(why) => {
+                    state.outdated(why);
+                    None
+                }
+                Wait(seconds) => {
+                    now += Duration::from_secs(seconds - 1);
+                    None
+                }
+            });
+        }
+        let got = state.staleness(now).map(|(age, why)| (age.as_secs(), why));
+        assert_eq!(
+            (got, &*logged),
+            (stale, &*lines.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()),
+            "{name}"
+        );
+    }
+
     #[test]
-    fn staleness_counts_from_what_was_heard_last() {
-        let line = Line::new("test", Kind::Pod);
-        std::thread::sleep(Duration::from_millis(2));
-        assert!(line.staleness() >= Duration::from_millis(2), "it was never connected");
-        line.connected();
-        assert_eq!(line.staleness(), Duration::ZERO);
-        std::thread::sleep(Duration::from_millis(2));
-        line.lost("no answer");
-        assert!(line.staleness() >= Duration::from_millis(2), "and not from when that was noticed");
-        line.connected();
-        assert_eq!(line.staleness(), Duration::ZERO);
+    fn staleness_counts_from_when_data_was_current() {
+        const WATCHING: &str = "watching pods";
+        const LOST: &str = "lost the watch of pods, what is known stays: reset";
+        check("nobody answers", &[Wait(9)], Some((9, "no answer yet")), &[]);
+        check(
+            "refused from the start",
+            &[Lost("refused"), Wait(9)],
+            Some((10, "refused")),
+            &["cannot watch pods, trying again: refused"],
+        );
+        check("connected", &[Connected, Wait(9)], None, &[WATCHING]);
+        check(
+            "lost, and counted from the last event and not from when that was noticed",
+            &[Connected, Received, Wait(5), Lost("reset"), Wait(5)],
+            Some((11, "reset")),
+            &[WATCHING, LOST],
+        );
+        check(
+            "connected again",
+            &[Connected, Received, Lost("reset"), Wait(5), Connected, Wait(5)],
+            None,
+            &[WATCHING, LOST, "watching pods again, after 7.0s"],
+        );
+        check(
+            "connections that break before anything arrives",
+            &[
+                Connected,
+                Received,
+                Lost("reset"),
+                Connected,
+                Wait(5),
+                Lost("reset"),
+                Connected,
+                Lost("reset"),
+            ],
+            Some((10, "reset")),
+            &[
+                WATCHING,
+                LOST,
+                "watching pods again, after 2.0s",
+                LOST,
+                "watching pods again, after 9.0s",
+                LOST,
+            ],
+        );
+        check(
+            "parts of lists that never end",
+            &[Lost("reset"), Received, Wait(5), Received, Lost("reset")],
+            Some((9, "reset")),
+            &["cannot watch pods, trying again: reset"],
+        );
+        check(
+            "listed, but not watched",
+            &[Lost("reset"), Listed, Wait(5), Lost("reset")],
+            Some((6, "reset")),
+            &["cannot watch pods, trying again: reset"],
+        );
+        check(
+            "silent",
+            &[Connected, Received, Wait(75), Silent, Silent],
+            Some((77, "nothing received")),
+            &[WATCHING, "no events for pods in 76.0s; restarting the watch"],
+        );
+        check(
+            "a connection made anew is no event",
+            &[Connected, Wait(75), Connected],
+            Some((76, "nothing received")),
+            &[WATCHING],
+        );
+        check(
+            "a watch that is doubted, a version that is too old, a task that panicked",
+            &[Connected, Received, Outdated("too old"), Wait(5)],
+            Some((6, "too old")),
+            &[WATCHING],
+        );
+        check(
+            "which is over with the next connection, without a line",
+            &[Connected, Received, Outdated("too old"), Wait(5), Listed, Connected],
+            None,
+            &[WATCHING],
+        );
+        check(
+            "a task that panicked before it was connected",
+            &[Outdated("panicked"), Wait(5)],
+            Some((6, "no answer yet")),
+            &[],
+        );
+        check(
+            "nothing of a kind that is absent is outdated",
+            &[Absent, Wait(9), Absent],
+            None,
+            &["waiting for pods: no such kind"],
+        );
+        check(
+            "unless nobody looks whether it still is",
+            &[Absent, Wait(90)],
+            Some((90, "nothing received")),
+            &["waiting for pods: no such kind"],
+        );
+        check(
+            "a source that goes away while the kind is absent",
+            &[Absent, Wait(9), Lost("reset")],
+            Some((10, "reset")),
+            &["waiting for pods: no such kind", "cannot watch pods, trying again: reset"],
+        );
     }
 }

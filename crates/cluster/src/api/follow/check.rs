@@ -53,7 +53,7 @@ impl Follower {
                 (self.unchecked, self.unanswered) = (false, false);
                 // Nothing is stale that the server says the same of, however little its watch says.
                 if census.is_some_and(|census| census.count.is_none_or(|count| count == self.count)) {
-                    self.line.heard();
+                    self.line.received();
                 }
                 return self.audit.answered(census, Instant::now()).map_err(End::Doubted);
             }
@@ -93,6 +93,7 @@ impl Follower {
         }
         let (source, kind) = (self.line.source(), self.kind.plural());
         log(Level::Warning, &format!("{source}: listing {kind} again: {doubt}"));
+        self.line.outdated(&doubt.to_string());
         self.forget_version();
     }
 

@@ -38,18 +38,30 @@ impl Follower {
         let mut page = ask("").await;
         loop {
             let Page { metadata, items } = page.map_err(|failure| self.refused(failure))?;
-            self.line.heard();
+            self.line.answered();
             // While we read this page, the server makes the next one. Dropped, it is not waited for.
             let mut ahead = JoinSet::new();
             if !metadata.next.is_empty() {
-                ahead.spawn(ask(&metadata.next));
+                let (task, next) = (self.task.clone(), ask(&metadata.next));
+                ahead.spawn(async move { supervise::catch_async(&task, next).await });
             }
-            for raw in items.objects() {
-                let raw = raw.map_err(|e| self.garbled(&e))?;
-                self.listed(raw).await?;
+            for object in items.objects() {
+                match supervise::catch(&self.task, || object.decode(resource.kind)) {
+                    Ok(raw) => {
+                        let raw = raw.map_err(|e| self.garbled(&e))?;
+                        self.listed(raw).await?;
+                    }
+                    Err(panic) => {
+                        self.count += 1;
+                        self.quarantine(&object, panic).await?;
+                    }
+                }
             }
             page = match ahead.join_next().await {
-                Some(next) => next.map_err(|e| End::Failed(e.to_string().into()))?,
+                Some(next) => {
+                    let next = next.map_err(|e| End::Failed(e.to_string().into()))?;
+                    next.map_err(|panic| End::Failed(panic.to_string().into()))?
+                }
                 None if metadata.resource_version.is_empty() => {
                     return Err(self.garbled("a list without resourceVersion"));
                 }
@@ -77,7 +89,7 @@ async fn page(
     let answer = send(access, address, resource.encoding.of_list(), patience).await?;
     let encoding = answer.encoding(resource);
     let bytes = collect(answer.body, patience).await?;
-    Ok(Page::decode(resource.kind, encoding, bytes)?)
+    Ok(Page::decode(encoding, bytes)?)
 }
 
 async fn collect(mut body: Body, patience: Duration) -> Result<Bytes, String> {

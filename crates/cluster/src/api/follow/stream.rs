@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep_until};
 use super::check::Asking;
 use super::{End, FROM_THE_FUTURE, Follower};
 use crate::api::backoff::Limits;
-use crate::api::decode::{Encoding, Event};
+use crate::api::decode::{Encoding, Event, Frame};
 use crate::api::frames::{Frames, Next};
 use crate::api::message::Status;
 use crate::api::request::{Resource, send};
@@ -71,8 +71,13 @@ impl Follower {
                 Next::End => return Err(End::Failed("the list ended too early".to_owned().into())),
                 Next::Broken(why) => return Err(End::Failed(why.into())),
             };
-            self.line.heard();
-            match Event::decode(self.kind, frames.encoding(), frame).map_err(|e| self.garbled(&e))? {
+            self.line.answered();
+            let Some(event) = self.decode(frame, frames.encoding()).await? else {
+                // Which event it is nobody knows, but nearly all of these are new objects.
+                self.count += 1;
+                continue;
+            };
+            match event {
                 Event::Applied { raw, is_new: true, .. } => self.listed(raw).await?,
                 Event::Applied { raw, is_new: false, .. } => self.changed(raw, false, None).await?,
                 Event::Deleted(raw) => self.deleted(raw).await?,
@@ -105,6 +110,7 @@ impl Follower {
                     Ok(()) => continue,
                     Err(end) => return end,
                 },
+                _ = self.lists_asked_for.changed() => return End::ListAskedFor,
                 () = sleep_until(self.audit.wakes(self.count)) => match self.look(resource, &mut asking) {
                     Ok(()) => continue,
                     Err(end) => return end,
@@ -120,19 +126,32 @@ impl Follower {
                 Next::Broken(why) => return End::Failed(why.into()),
             };
             heard = Instant::now();
-            self.line.heard();
+            self.line.received();
             if let Err(end) = self.event(frame, frames.encoding()).await {
                 return end;
             }
         }
     }
 
+    /// None if decoding its object panicked; then that is in quarantine.
+    async fn decode(&mut self, frame: Bytes, encoding: Encoding) -> Result<Option<Event>, End> {
+        let frame = Frame::decode(encoding, frame).map_err(|e| self.garbled(&e))?;
+        match supervise::catch(&self.task, || Event::decode(self.kind, &frame)) {
+            Ok(event) => event.map(Some).map_err(|e| self.garbled(&e)),
+            Err(panic) => self.quarantine(&frame.object, panic).await.map(|()| None),
+        }
+    }
+
     async fn event(&mut self, frame: Bytes, encoding: Encoding) -> Result<(), End> {
-        let event = Event::decode(self.kind, encoding, frame).map_err(|e| {
-            // From the same version it would come again.
-            self.forget_version();
-            self.garbled(&e)
-        })?;
+        let event = match self.decode(frame, encoding).await {
+            Ok(Some(event)) => event,
+            Ok(None) => return Ok(()),
+            Err(end) => {
+                // From the same version it would come again.
+                self.forget_version();
+                return Err(end);
+            }
+        };
         let before = self.count;
         let version = match event {
             Event::Applied { raw, is_new, triggered } => {
