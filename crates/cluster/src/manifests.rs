@@ -31,7 +31,7 @@ use tokio::task::AbortHandle;
 
 use crate::index::Change;
 use crate::watch::{Events, Level, Line, LostOnDrop, Shared, Update, WatchError, log};
-use folder::Folder;
+use folder::{Bounds, Folder};
 use scanner::{Scanner, Times};
 
 const TASK: &str = "cluster-manifests";
@@ -44,8 +44,8 @@ pub(crate) fn start(
     updates: Sender<Update>,
     runtime: &Handle,
 ) -> Result<AbortHandle, WatchError> {
-    std::fs::read_dir(path).map_err(|e| WatchError(format!("{}: {e}", path.display())))?;
-    let folder = Folder::new(path.to_owned(), Arc::clone(shared));
+    scanner::probe(path).map_err(|e| WatchError(format!("{}: {e}", path.display())))?;
+    let folder = Folder::new(path.to_owned(), Arc::clone(shared), Bounds::default());
     let scanner = move || Scanner::new(Times::default(), Folder::scan);
     Ok(start_with(folder, scanner, shared, lines, updates, runtime))
 }

@@ -112,6 +112,21 @@ pub(crate) fn start(
 }
 
 impl Cluster {
+    /// One that is fed by `start`, for tests of a source.
+    #[cfg(test)]
+    pub(crate) fn with(
+        shared: &Arc<Shared>,
+        runtime: &Handle,
+        start: impl FnOnce(&[Arc<Line>], tokio::sync::mpsc::Sender<Update>) -> AbortHandle,
+    ) -> Self {
+        let name = shared.source.to_string();
+        let lines: Vec<_> = shared.want.kinds.iter().map(|kind| Arc::new(Line::new(&name, *kind))).collect();
+        let (updates, waiting) = writer::channel();
+        let source = start(&lines, updates);
+        let writer = supervise::spawn(runtime, writer::TASK, writer::task(waiting, shared));
+        Self { shared: Arc::clone(shared), lines, tasks: vec![source, writer] }
+    }
+
     /// What is known now. One atomic load.
     pub fn snapshot(&self) -> arc_swap::Guard<Arc<Snapshot>> {
         self.shared.snapshot.load()

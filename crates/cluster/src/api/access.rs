@@ -183,6 +183,8 @@ fn kubeconfig(file: &Path, context: Option<&str>) -> Result<Config, String> {
     };
     // In the words of Kubernetes' own client.
     fs::metadata(file).map_err(|e| format!("stat {}: {}", file.display(), golang::system_error(&e)))?;
+    // Reading a FIFO or a device would not end.
+    files::open(file).map_err(|e| format!("open {}: {}", file.display(), golang::system_error(&e)))?;
     let read = Kubeconfig::read_from(file).map_err(named)?;
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
     // It waits for nothing, though its type would let it.
@@ -212,7 +214,7 @@ fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Config, String> {
     config.root_cert = plain.then(Vec::new);
     if let Some(tls) = tls {
         for file in [&tls.certificate, &tls.key] {
-            fs::read(file).map_err(|e| format!("open {}: {}", file.display(), golang::system_error(&e)))?;
+            read(file)?;
         }
         config.root_cert = Some(certificates(&tls.authority)?);
         config.auth_info.client_certificate = Some(tls.certificate.display().to_string());
@@ -221,9 +223,15 @@ fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Config, String> {
     Ok(config)
 }
 
+/// In the words of Kubernetes' own client.
+fn read(file: &Path) -> Result<Vec<u8>, String> {
+    files::read(file, files::DEFAULT_LIMIT)
+        .map_err(|e| format!("open {}: {}", file.display(), golang::system_error(&e)))
+}
+
 fn certificates(file: &Path) -> Result<Vec<Vec<u8>>, String> {
     let named = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
-    let pem = fs::read(file).map_err(|e| format!("open {}: {}", file.display(), golang::system_error(&e)))?;
+    let pem = read(file)?;
     let found: Result<Vec<_>, _> =
         CertificateDer::pem_slice_iter(&pem).map(|der| der.map(|der| der.to_vec())).collect();
     match found {

@@ -15,14 +15,23 @@ use crate::api::message::Raw;
 use crate::object::{Identity, Kind, Object};
 use crate::watch::{Shared, Version};
 
-/// A larger file is skipped; kubectl's output for 10,000 Services is a third of it.
-const LARGEST_FILE: u64 = files::DEFAULT_LIMIT;
+/// How much a folder may hold; what is beyond it is skipped.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bounds {
+    /// The size of a file in bytes.
+    pub file: u64,
+    /// The size of all files together, the first ones by name.
+    pub total: u64,
+    /// How many entries there are, with those of sub-folders.
+    pub entries: usize,
+}
 
-/// All files together, the first ones by name.
-const LARGEST_TOTAL: u64 = 256 << 20;
-
-/// How many entries a folder may have, with those of its sub-folders.
-const MOST_ENTRIES: usize = 65_536;
+impl Default for Bounds {
+    /// Ten times what a large cluster is as YAML.
+    fn default() -> Self {
+        Self { file: files::DEFAULT_LIMIT, total: 256 << 20, entries: 65_536 }
+    }
+}
 
 const TASK: &str = "cluster-manifests-file";
 
@@ -31,6 +40,7 @@ const TASK: &str = "cluster-manifests-file";
 pub(super) struct Folder {
     path: PathBuf,
     shared: Arc<Shared>,
+    bounds: Bounds,
     files: Arc<BTreeMap<PathBuf, File>>,
     /// Namespaces that are in no file but mentioned in some.
     mentioned: Arc<[Object]>,
@@ -58,10 +68,11 @@ struct File {
 }
 
 impl Folder {
-    pub(super) fn new(path: PathBuf, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(path: PathBuf, shared: Arc<Shared>, bounds: Bounds) -> Self {
         Self {
             path,
             shared,
+            bounds,
             files: Arc::default(),
             mentioned: Arc::default(),
             doubles: Arc::default(),
@@ -86,7 +97,7 @@ impl Folder {
     }
 
     fn look(&mut self) -> io::Result<Scan> {
-        let mut found = Found::default();
+        let mut found = Found::new(self.bounds.entries);
         found.walk(&self.path)?;
         let mut scan = Scan { changed: !self.scanned, problems: Vec::new() };
         self.scanned = true;
@@ -127,8 +138,8 @@ impl Folder {
         if !metadata.is_file() {
             return Err("it is not a regular file".to_owned());
         }
-        if metadata.len() > LARGEST_FILE {
-            return Err(format!("it is larger than {} MiB", LARGEST_FILE >> 20));
+        if metadata.len() > self.bounds.file {
+            return Err(format!("it is larger than {}", size(self.bounds.file)));
         }
         *total += metadata.len();
         let stamp = Stamp::of(&metadata);
@@ -136,10 +147,10 @@ impl Folder {
         if known.is_some_and(|file| file.stamp == stamp) {
             return Ok(());
         }
-        if *total > LARGEST_TOTAL {
-            return Err(format!("it and those before it are larger than {} MiB", LARGEST_TOTAL >> 20));
+        if *total > self.bounds.total {
+            return Err(format!("it and those before it are larger than {}", size(self.bounds.total)));
         }
-        let bytes = match files::read(path, LARGEST_FILE) {
+        let bytes = match files::read(path, self.bounds.file) {
             Ok(bytes) => bytes,
             Err(e) if is_gone(&e) => return Ok(()),
             Err(e) => return Err(e.to_string()),
@@ -225,6 +236,10 @@ impl Object {
     }
 }
 
+fn size(bytes: u64) -> String {
+    if bytes < 1 << 20 { format!("{bytes} bytes") } else { format!("{} MiB", bytes >> 20) }
+}
+
 fn parse(bytes: Vec<u8>, format: Format) -> Contents {
     match String::from_utf8(bytes) {
         Ok(text) => document::read(&text, format),
@@ -234,15 +249,19 @@ fn parse(bytes: Vec<u8>, format: Format) -> Contents {
 
 /// The manifests in a folder and in its direct sub-folders. ConfigMaps keep their generations in folders that begin
 /// with a dot, which are passed over here and reached by the links to them.
-#[derive(Default)]
 struct Found {
     files: BTreeMap<PathBuf, Format>,
     /// Sub-folders and why they were not read; also the folder, if it has too many entries.
     unreadable: BTreeMap<PathBuf, String>,
-    entries: usize,
+    /// How many more entries are looked at; None: there were too many.
+    entries_left: Option<usize>,
 }
 
 impl Found {
+    fn new(entries: usize) -> Self {
+        Self { files: BTreeMap::new(), unreadable: BTreeMap::new(), entries_left: Some(entries) }
+    }
+
     fn walk(&mut self, folder: &Path) -> io::Result<()> {
         let mut subfolders = Vec::new();
         self.list(folder, Some(&mut subfolders))?;
@@ -260,10 +279,10 @@ impl Found {
 
     fn list(&mut self, folder: &Path, mut subfolders: Option<&mut Vec<PathBuf>>) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {
-            self.entries += 1;
-            if self.entries > MOST_ENTRIES {
-                let why = format!("there are more than {MOST_ENTRIES} entries; the rest is not looked at");
-                self.unreadable.insert(folder.to_owned(), why);
+            self.entries_left = self.entries_left.and_then(|left| left.checked_sub(1));
+            if self.entries_left.is_none() {
+                let why = "it has too many entries; the rest of it is not looked at";
+                self.unreadable.insert(folder.to_owned(), why.to_owned());
                 return Ok(());
             }
             let entry = entry?;
@@ -285,7 +304,7 @@ impl Found {
 
     /// Whether the file is gone, and not only out of sight.
     fn lacks(&self, path: &Path) -> bool {
-        let is_hidden = self.entries > MOST_ENTRIES
+        let is_hidden = self.entries_left.is_none()
             || path.parent().is_some_and(|parent| self.unreadable.contains_key(parent));
         !self.files.contains_key(path) && !is_hidden
     }

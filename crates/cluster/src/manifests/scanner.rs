@@ -1,10 +1,10 @@
 //! When and where a folder is scanned: on a thread for each scan, since a file system may hang and then so does whoever
 //! waits for it. A thread that hangs is not waited for for ever, and there are never many of them.
 
-use std::io;
-use std::sync::Arc;
-use std::thread;
+use std::path::Path;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
+use std::{fs, io, thread};
 
 use supervise::Panic;
 use tokio::sync::{Semaphore, oneshot};
@@ -35,6 +35,15 @@ impl Default for Times {
             given_up: Duration::from_secs(300),
         }
     }
+}
+
+/// Whether the folder can be read. One that hangs is not waited for for long: that may pass.
+pub(super) fn probe(path: &Path) -> io::Result<()> {
+    let (done, result) = mpsc::channel();
+    let path = path.to_owned();
+    let work = move || drop(done.send(fs::read_dir(path).map(drop)));
+    thread::Builder::new().name(TASK.to_owned()).spawn(work)?;
+    result.recv_timeout(Times::default().late).unwrap_or(Ok(()))
 }
 
 type Scanned = (Folder, io::Result<Scan>);

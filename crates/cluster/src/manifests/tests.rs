@@ -1,9 +1,12 @@
+mod hostile;
+mod hung;
+
 use std::fs;
 use std::sync::Arc;
 
 use tempfile::TempDir;
 
-use super::folder::{Folder, Scan};
+use super::folder::{Bounds, Folder, Scan};
 use crate::object::{Kind, Object, ServiceType};
 use crate::want::Want;
 use crate::watch::{Shared, Source};
@@ -16,10 +19,14 @@ struct Looked {
 
 impl Looked {
     fn new() -> Self {
+        Self::with(Bounds::default())
+    }
+
+    fn with(bounds: Bounds) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let want = Want { kinds: Kind::ALL.to_vec(), ..Want::default() };
         let shared = Shared::new(Source::Manifests(dir.path().to_owned()), want);
-        Self { folder: Some(Folder::new(dir.path().to_owned(), Arc::new(shared))), dir }
+        Self { folder: Some(Folder::new(dir.path().to_owned(), Arc::new(shared), bounds)), dir }
     }
 
     fn write(&self, file: &str, text: &str) {

@@ -7,7 +7,7 @@
 //!    └──── every kind is listed again ────┘ elsewhere: this task starts again with an empty index
 //! ```
 //!
-//! A snapshot that has less than the published one is not published: after a restart that waits for all lists.
+//! After a restart nothing is published before all kinds were listed that the published snapshot has.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -126,6 +126,8 @@ struct Writer<'s> {
     lists: u32,
     /// A bit for each kind that must be listed from the beginning: whatever arrives before that has gaps.
     awaited: u32,
+    /// The published snapshot is that of an index that was lost.
+    rebuilding: bool,
     /// Slices that the next snapshot serves first.
     triggered: Vec<(Key, Triggered)>,
     freed: Freed,
@@ -148,6 +150,7 @@ impl<'s> Writer<'s> {
             index: Index::after(&shared.snapshot.load()),
             lists: 0,
             awaited,
+            rebuilding: restarted,
             triggered: Vec::new(),
             freed: Freed::default(),
             last_published: None,
@@ -170,17 +173,19 @@ impl<'s> Writer<'s> {
         self.shared.snapshot.store(Arc::clone(&snapshot));
         self.triggered.drain(..).for_each(|(service, when)| when.served(&snapshot, &service));
         self.last_published = Some(now);
+        self.rebuilding = false;
         if let Some(took) = self.shared.thaw() {
             let source = &self.shared.source;
             log(Level::Info, &format!("{source}: rebuilt the index in {:.1}s", took.as_secs_f64()));
         }
     }
 
-    /// Whether the published snapshot has a kind that the index has not: it must not be replaced yet.
+    /// Whether the published snapshot has objects that the index may not have yet: it must not be replaced.
     fn is_behind(&self) -> bool {
         let published = self.shared.snapshot.load();
-        let index = &self.index;
-        self.shared.want.kinds.iter().any(|kind| published.has_synced(*kind) && !index.has_synced(*kind))
+        let has = |kind| published.has_synced(kind) || published.count(kind) > 0;
+        let mut kinds = self.shared.want.kinds.iter();
+        self.rebuilding && kinds.any(|kind| has(*kind) && !self.index.has_synced(*kind))
     }
 
     fn take(&mut self, batch: &mut Vec<Update>, quarantine: &mut Quarantine) {

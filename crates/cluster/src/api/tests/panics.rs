@@ -190,6 +190,36 @@ async fn a_writer_that_panics_lists_everything_again() {
     until_at(&cluster, "web", None).await;
 }
 
+/// Before the first list is complete: what it showed so far stays too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_writer_that_panics_in_the_first_list() {
+    let _alone = alone().await;
+    let mut server = Server::start().await;
+    let cluster = watch(&server, &[Kind::Service], LIMITS);
+    let stream = server.asked(STREAMED).await.stream();
+    stream.added(&service("web", "10.0.0.1", 3));
+    until_at(&cluster, "web", Some(WEB)).await;
+    let before = panics("cluster-writer");
+    stream.added(&service("panics-in-writer", "10.0.0.66", 4));
+    until("it panicked", || panics("cluster-writer") > before).await;
+    stream.added(&service("db", "10.0.0.2", 4));
+    stream.list_ends("5");
+    // The writer has not seen the beginning of that list.
+    let stream = server.asked(STREAMED).await.stream();
+    assert_eq!(
+        (ip(&cluster, "web").as_deref(), ip(&cluster, "db"), cluster.has_synced()),
+        (Some(WEB), None, false)
+    );
+    stream.added(&service("db", "10.0.0.2", 4));
+    stream.added(&service("web", "10.0.0.9", 6));
+    stream.bookmark("7");
+    assert_eq!(ip(&cluster, "web").as_deref(), Some(WEB));
+    stream.list_ends("8");
+    until("it is synced", || cluster.has_synced() && cluster.staleness().is_zero()).await;
+    assert!(is_named(&cluster, &["db", "web"]));
+    assert_eq!(ip(&cluster, "web").as_deref(), Some("[10.0.0.9]"));
+}
+
 /// The next two requests: for services, and for another kind.
 async fn both(server: &mut Server) -> (Asked, Asked) {
     let (one, other) = (server.asked(&[]).await, server.asked(&[]).await);

@@ -1,5 +1,7 @@
 //! What cannot work is said at once.
 
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
 use crate::want::Want;
 use crate::watch::{Source, Tls};
 
@@ -29,6 +31,18 @@ async fn sources_that_cannot_work_are_refused_at_once() {
     check(kubeconfig(two.clone()), &["/two", "context"]);
     check(Source::Kubeconfig { file: two, context: Some("east".into()) }, &["/two", "east"]);
     check(Source::Manifests(missing.clone()), &["/missing"]);
+    // Neither of these has an end, and a FIFO not even a beginning.
+    let zero = || std::path::PathBuf::from("/dev/zero");
+    check(kubeconfig(zero()), &["open /dev/zero: is not a regular file"]);
+    check(Source::Manifests(zero()), &["/dev/zero: Not a directory"]);
+    let fifo = folder.path().join("fifo");
+    mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    check(kubeconfig(fifo.clone()), &["/fifo: is not a regular file"]);
+    let tls = Tls { certificate: fifo, key: zero(), authority: zero() };
+    check(
+        Source::Endpoint { url: "https://127.0.0.1:1".into(), tls: Some(tls) },
+        &["/fifo: is not a regular file"],
+    );
     let tls = Tls { certificate: missing.clone(), key: missing.clone(), authority: missing };
     check(Source::Endpoint { url: "https://127.0.0.1:1".into(), tls: Some(tls) }, &["/missing"]);
     let none = file("none.pem", "no certificate");
