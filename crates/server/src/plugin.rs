@@ -224,6 +224,11 @@ impl BitOr for Hooks {
 /// A plugin that is not always able to serve.
 pub trait Ready {
     fn ready(&self) -> bool;
+
+    /// Why it is not ready, if there is more to say than that it waits for its first data.
+    fn why_not(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A plugin that knows things about a query. Nothing is computed before somebody asks.

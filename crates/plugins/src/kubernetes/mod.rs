@@ -36,7 +36,7 @@ mod wildcards;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
-use cluster::{Joined, Kind, Snapshot};
+use cluster::{Joined, Kind, Snapshot, Staleness};
 use server::log::{self, Logger};
 use server::{Foresight, Link, Metadata, Outside, Plugin, Ready, SearchPath, Step, Visit};
 use wire::{Name, NameBuf, Query, Rcode};
@@ -157,10 +157,14 @@ impl Plugin for Kubernetes {
 
 impl Ready for Kubernetes {
     fn ready(&self) -> bool {
-        self.watched.cluster().is_some_and(|cluster| {
-            let fresh = self.options.stale_ready.is_none_or(|limit| cluster.staleness() < limit);
-            fresh && self.is_synced(&cluster.snapshot())
-        })
+        self.watched
+            .cluster()
+            .is_some_and(|cluster| self.stale().is_none() && self.is_synced(&cluster.snapshot()))
+    }
+
+    /// `https://10.0.0.1:443 stale for 42s: services: connection refused`
+    fn why_not(&self) -> Option<String> {
+        self.stale().map(|stale| format!("{} {stale}", self.watched.source()))
     }
 }
 
@@ -188,6 +192,12 @@ impl Kubernetes {
             && snapshot
                 .namespace(namespace)
                 .is_some_and(|selected| selected.by(self.joined.namespace_selector))
+    }
+
+    /// How stale the cluster is, if that is more than `stale_ready` allows.
+    fn stale(&self) -> Option<Staleness> {
+        let limit = self.options.stale_ready?;
+        self.watched.cluster()?.stale().filter(|stale| stale.age >= limit)
     }
 
     /// Whether all that answers need was listed once. Other blocks may wait for more.

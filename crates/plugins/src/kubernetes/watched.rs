@@ -58,6 +58,10 @@ impl Watched {
         lock(&self.want).join(want)
     }
 
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
     /// The cluster, watched from now on.
     pub fn begun(&self) -> Result<&Arc<Cluster>, &WatchError> {
         let begin = || {

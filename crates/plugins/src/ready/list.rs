@@ -38,14 +38,18 @@ impl ReadyList {
         !self.routed.swap(true, Ordering::Relaxed)
     }
 
-    /// The names of those that are not ready, sorted, each once, with commas between.
+    /// The names of those that are not ready, and why if they say so; sorted, each once, with commas between.
     pub fn not_ready(&self) -> String {
         let mut reporters = self.reporters.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting: BTreeSet<&str> = reporters
-            .iter_mut()
-            .filter_map(|reporter| if reporter.is_ready() { None } else { Some(reporter.plugin.name()) })
-            .collect();
-        waiting.into_iter().collect::<Vec<_>>().join(",")
+        let waiting = reporters.iter_mut().filter_map(|reporter| {
+            if reporter.is_ready() {
+                return None;
+            }
+            let name = reporter.plugin.name();
+            let why = reporter.plugin.as_ready().and_then(|reporter| reporter.why_not());
+            Some(why.map_or_else(|| name.to_owned(), |why| format!("{name}: {why}")))
+        });
+        waiting.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(",")
     }
 }
 

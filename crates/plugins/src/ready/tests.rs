@@ -65,6 +65,7 @@ fn blocks_share_an_address() {
 struct Reporter {
     name: &'static str,
     ready: AtomicBool,
+    why_not: Option<&'static str>,
 }
 
 impl Plugin for Reporter {
@@ -81,6 +82,10 @@ impl Ready for Reporter {
     fn ready(&self) -> bool {
         self.ready.load(Ordering::Relaxed)
     }
+
+    fn why_not(&self) -> Option<String> {
+        self.why_not.map(str::to_owned)
+    }
 }
 
 #[test]
@@ -89,7 +94,7 @@ fn tells_who_is_not_ready() {
     let list = ReadyList::default();
     // Two blocks with the same plugin: both count, one name is told.
     let reporters = ["kubernetes", "etcd", "kubernetes", "loop"]
-        .map(|name| Arc::new(Reporter { name, ready: AtomicBool::new(false) }));
+        .map(|name| Arc::new(Reporter { name, ready: AtomicBool::new(false), why_not: None }));
     let monitors = [Monitor::UntilReady, Monitor::UntilReady, Monitor::UntilReady, Monitor::Continuously];
     for (reporter, monitor) in reporters.iter().zip(monitors) {
         list.add(reporter.clone(), monitor);
@@ -123,4 +128,19 @@ fn tells_who_is_not_ready() {
         assert_eq!(log.lines("plugin/ready"), lines, "{ready:?}");
     }
     assert_eq!(answer(&list, &HttpState { stopping: true }), HttpAnswer::text(503, "Shutting down"));
+}
+
+#[test]
+fn tells_why_a_plugin_is_not_ready() {
+    let _log = Capture::take();
+    let list = ReadyList::default();
+    for why_not in
+        [Some("b: stale for 4s: services: refused"), Some("a: stale for 2s: pods: hung"), None, None]
+    {
+        let reporter = Reporter { name: "kubernetes", ready: AtomicBool::new(false), why_not };
+        list.add(Arc::new(reporter), Monitor::Continuously);
+    }
+    let body =
+        "kubernetes,kubernetes: a: stale for 2s: pods: hung,kubernetes: b: stale for 4s: services: refused";
+    assert_eq!(answer(&list, &HttpState { stopping: false }), HttpAnswer::text(503, body));
 }

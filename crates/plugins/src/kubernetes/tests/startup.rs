@@ -70,6 +70,20 @@ fn nothing_is_denied_before_all_is_known() {
     assert!(!plugin.as_ready().unwrap().ready());
 }
 
+/// A server that never answered is named.
+#[test]
+fn readiness_names_the_source() {
+    let _log = Capture::take();
+    let corefile = format!(".:53 {{\n{}}}\n", unreachable("startup_timeout 0s\nstale_ready 1ms"));
+    let config = configure(&corefile).unwrap();
+    config.prepare().unwrap();
+    let plugin = config.blocks()[0].chain()[0].clone();
+    let ready = plugin.as_ready().unwrap();
+    wait_for(|| ready.why_not().is_some_and(|why| why.contains("refused")));
+    let why = ready.why_not().unwrap();
+    assert!(why.starts_with(&format!("{NOBODY} stale for 0s: ")) && !ready.ready(), "{why}");
+}
+
 /// The time is waited once, not once for each block.
 #[test]
 fn clusters_are_waited_for_together() {
@@ -113,8 +127,16 @@ fn changes_are_followed_and_losses_are_not() {
     wait_for(|| ask().contains("10.96.0.77"));
     fs::rename(&inner, served.folder.path().join("away")).unwrap();
     wait_for(|| !log.lines("lost the watch of services").is_empty());
-    // Readiness tells, if that is wanted.
+    // Readiness tells, if that is wanted, and why.
     wait_for(|| !is_ready());
+    let why = plugin.as_ready().and_then(|ready| ready.why_not()).unwrap_or_default();
+    let start = format!("{} stale for ", inner.display());
+    assert!(
+        why.starts_with(&start)
+            && why.contains("s: ")
+            && why.ends_with("No such file or directory (os error 2)"),
+        "{why}"
+    );
     assert!(ask().contains("10.96.0.77"));
     fs::rename(served.folder.path().join("away"), &inner).unwrap();
     wait_for(is_ready);
