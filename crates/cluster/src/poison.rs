@@ -1,17 +1,29 @@
-//! Objects whose names make the code panic at a place, as if by a bug there.
+//! Cluster IPs that make the code panic at a place, as if by a bug there.
 
-pub(crate) const IN_WATCH: &str = "panics-in-watch";
-pub(crate) const IN_DECODE: &str = "panics-in-decode";
-pub(crate) const IN_CONVERT: &str = "panics-in-convert";
-pub(crate) const IN_WRITER: &str = "panics-in-writer";
-pub(crate) const IN_INDEX: &str = "panics-in-index";
+use crate::api::message::Raw;
+use crate::object::{Object, Service, ServiceType};
 
-/// Panics if it is the object that makes this place panic.
-pub(crate) fn strike(place: &str, name: &str) {
-    assert!(!name.starts_with(place), "poisoned");
+pub(crate) const IN_WATCH: &str = "10.66.0.1";
+pub(crate) const IN_DECODE: &str = "10.66.0.2";
+pub(crate) const IN_CONVERT: &str = "10.66.0.3";
+pub(crate) const IN_WRITER: &str = "10.66.0.4";
+pub(crate) const IN_INDEX: &str = "10.66.0.5";
+
+/// Panics if it is an object that makes this place panic.
+pub(crate) fn strike_raw(place: &str, raw: &Raw) {
+    if let Raw::Service(service) = raw {
+        assert!(service.spec.cluster_ip != place, "poisoned");
+    }
 }
 
-/// The same by key.
-pub(crate) fn strike_key(place: &str, key: &[u8]) {
-    strike(place, &String::from_utf8_lossy(key.get(1..).unwrap_or_default()));
+pub(crate) fn strike_object(place: &str, object: &Object) {
+    if let Object::Service(service) = object {
+        strike(place, service);
+    }
+}
+
+pub(crate) fn strike(place: &str, service: &Service) {
+    if let ServiceType::ClusterIp(ips) = &service.kind {
+        assert!(ips.iter().all(|ip| ip.to_string() != place), "poisoned");
+    }
 }

@@ -11,7 +11,7 @@ use foldhash::quality::SeedableRandomState;
 
 pub(crate) use self::address::Owner;
 use crate::key::Key;
-use crate::object::{EndpointSlice, Kind, Namespace, Pod, Service, ServiceImport};
+use crate::object::{EndpointSlice, Identity, Kind, Namespace, Object, Pod, Service, ServiceImport};
 use crate::shards::Shards;
 use crate::want::Selected;
 
@@ -125,6 +125,31 @@ impl Snapshot {
     /// Unix times of the last changes that matter to answers: the serials of zones.
     pub fn modified(&self) -> Modified {
         self.modified
+    }
+
+    /// An object by its name; looks through everything if it must.
+    pub(crate) fn object(&self, identity: &Identity) -> Option<Object> {
+        let (kind, key) = match identity {
+            Identity::Namespace(name) => {
+                let mut all = self.namespaces.iter();
+                return all.find(|it| it.name == *name).map(|it| Object::Namespace((**it).clone()));
+            }
+            Identity::Namespaced(kind, key) => (kind, key),
+        };
+        let entry = || self.entry(key.as_bytes());
+        match kind {
+            Kind::Namespace => None,
+            Kind::Service => entry()?.service.as_deref().cloned().map(Object::Service),
+            Kind::ServiceImport => entry()?.import.as_deref().cloned().map(Object::ServiceImport),
+            Kind::EndpointSlice => {
+                let mut all = self.entries().flat_map(|entry| entry.slices.iter().chain(&entry.imported));
+                all.find(|it| it.key == *key).map(|it| Object::EndpointSlice((**it).clone()))
+            }
+            Kind::Pod => {
+                let mut all = self.pods.iter();
+                all.find(|(_, it)| it.key == *key).map(|(_, it)| Object::Pod((**it).clone()))
+            }
+        }
     }
 
     fn find(&self, owner: &Owner) -> Option<Holder<'_>> {

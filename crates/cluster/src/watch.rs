@@ -61,7 +61,7 @@ pub struct Tls {
 
 /// One cluster, watched from [`watch`] until the last handle is dropped.
 pub struct Cluster {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     lines: Vec<Arc<Line>>,
     tasks: Vec<AbortHandle>,
 }

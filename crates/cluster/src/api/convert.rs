@@ -19,7 +19,7 @@ use crate::want::{Selected, Want};
 /// None if the object has a name that cannot be one.
 pub(crate) fn object(raw: Raw, want: &Want) -> Option<Object> {
     #[cfg(test)]
-    crate::poison::strike(crate::poison::IN_CONVERT, &raw.meta().name);
+    crate::poison::strike_raw(crate::poison::IN_CONVERT, &raw);
     Some(match raw {
         Raw::Namespace(it) => Object::Namespace(namespace(it, want)),
         Raw::Service(it) => Object::Service(service(it, want)?),

@@ -58,7 +58,7 @@ impl Encoded {
             Encoded::Json(value) => Raw::deserialize(kind, value).map_err(|e| e.to_string()),
         }?;
         #[cfg(test)]
-        crate::poison::strike(crate::poison::IN_DECODE, &raw.meta().name);
+        crate::poison::strike_raw(crate::poison::IN_DECODE, &raw);
         Ok(raw)
     }
 

@@ -56,6 +56,12 @@ impl<T: Indexed> Known<T> {
         }
     }
 
+    pub fn keep(&mut self, key: &[u8]) {
+        let list = self.list;
+        let record = self.records.find_mut(hash(&self.seed, key), |record| record.object.key() == key);
+        record.into_iter().for_each(|record| record.seen = list);
+    }
+
     pub fn all(&self) -> Vec<Arc<T>> {
         self.records.iter().map(|record| Arc::clone(&record.object)).collect()
     }

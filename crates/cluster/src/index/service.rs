@@ -26,6 +26,11 @@ impl Indexed for Service {
         ports.share(&mut self.ports);
     }
 
+    #[cfg(test)]
+    fn strike(&self) {
+        crate::poison::strike(crate::poison::IN_INDEX, self);
+    }
+
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {
         let Some(any) = new.or(old) else { return };
         tables.edit_entry(&any.key, |entry| entry.service = new.cloned());

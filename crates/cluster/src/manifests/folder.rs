@@ -126,7 +126,8 @@ impl Folder {
 
     /// Reads a file if it has changed. An error says why it is not read; then it keeps what it said before.
     fn read(&mut self, path: &Path, format: Format, total: &mut u64, scan: &mut Scan) -> Result<(), String> {
-        let is_gone = |e: &io::Error| e.kind() == ErrorKind::NotFound && fs::symlink_metadata(path).is_err();
+        let is_link = || fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
+        let is_gone = |e: &io::Error| e.kind() == ErrorKind::NotFound && !is_link();
         // A link is followed, but nothing is opened: opening a FIFO or a device may have consequences.
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
@@ -157,24 +158,24 @@ impl Folder {
         };
         let contents = supervise::catch(TASK, || parse(bytes, format));
         let contents = contents.unwrap_or_else(|panic| Contents::problem(panic.to_string()));
-        let problems = contents.problems.iter().map(|what| format!("{}: {what}", path.display()));
-        scan.problems.extend(problems);
-        let is_good = contents.problems.is_empty() || known.is_none();
+        let mut problems = contents.problems;
+        let objects = self.convert(contents.objects, &mut problems);
+        let is_good = problems.is_empty() || known.is_none();
+        scan.problems.extend(problems.iter().map(|what| format!("{}: {what}", path.display())));
+        scan.changed |= is_good;
         self.readings += 1;
         let version = Version::of_reading(self.readings);
-        let objects = is_good.then(|| self.convert(path, contents.objects, scan));
-        scan.changed |= is_good;
         let files = Arc::make_mut(&mut self.files);
         let file = files.entry(path.to_owned()).or_insert(File { stamp, objects: Vec::new(), version });
         file.stamp = stamp;
-        if let Some(objects) = objects {
+        if is_good {
             (file.objects, file.version) = (objects, version);
         }
         Ok(())
     }
 
-    /// An object that makes this panic is left out.
-    fn convert(&self, path: &Path, raw: Vec<Raw>, scan: &mut Scan) -> Vec<Object> {
+    /// An object that makes this panic is a problem and left out.
+    fn convert(&self, raw: Vec<Raw>, problems: &mut Vec<String>) -> Vec<Object> {
         let convert = |mut raw: Raw| {
             defaults::fill_in(&mut raw);
             let counts = !convert::has_ended(&raw) && !convert::is_terminating(&raw);
@@ -182,13 +183,10 @@ impl Folder {
         };
         let mut objects = Vec::new();
         for raw in raw {
-            let (kind, name) = (raw.kind(), raw.meta().name.clone());
+            let (kind, name) = (raw.kind().name(), raw.meta().name.clone());
             match supervise::catch(TASK, || convert(raw)) {
                 Ok(object) => objects.extend(object),
-                Err(panic) => {
-                    let (path, kind) = (path.display(), kind.name());
-                    scan.problems.push(format!("{path}: {kind} {name}: {panic}; other objects are served"));
-                }
+                Err(panic) => problems.push(format!("{kind} {name}: {panic}")),
             }
         }
         objects

@@ -29,7 +29,7 @@ pub(super) fn collect(found: &mut Collection) {
     );
     found.family(
         "rhumb_cluster_quarantined_objects",
-        "Number of objects that are not served because they make the server panic; the log names them.",
+        "Number of objects whose last version makes the server panic and is not served; the log names them.",
         MetricKind::Gauge,
         |rows| quarantined.iter().for_each(|(source, value)| rows.value(&[("source", source)], *value)),
     );

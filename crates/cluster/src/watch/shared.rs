@@ -1,7 +1,7 @@
 //! What the tasks of a cluster share with each other and with its handles.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -21,6 +21,9 @@ pub(crate) struct Shared {
     /// Since when nothing is published because the index is gone.
     frozen: Mutex<Option<Instant>>,
     quarantined: AtomicUsize,
+    /// Everything that was ever published.
+    #[cfg(test)]
+    pub(crate) history: Mutex<Vec<Arc<Snapshot>>>,
 }
 
 impl Shared {
@@ -32,7 +35,15 @@ impl Shared {
             relist: watch::Sender::new(()),
             frozen: Mutex::new(None),
             quarantined: AtomicUsize::new(0),
+            #[cfg(test)]
+            history: Mutex::default(),
         }
+    }
+
+    pub(super) fn publish(&self, snapshot: &Arc<Snapshot>) {
+        self.snapshot.store(Arc::clone(snapshot));
+        #[cfg(test)]
+        self.history.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(snapshot));
     }
 
     /// Asks every source for a list of every kind.

@@ -170,7 +170,7 @@ impl<'s> Writer<'s> {
             return;
         }
         let snapshot = self.index.snapshot();
-        self.shared.snapshot.store(Arc::clone(&snapshot));
+        self.shared.publish(&snapshot);
         self.triggered.drain(..).for_each(|(service, when)| when.served(&snapshot, &service));
         self.last_published = Some(now);
         self.rebuilding = false;
@@ -233,6 +233,7 @@ impl<'s> Writer<'s> {
             Update::KindAbsent(_) => false,
             Update::Panicked(identity, panic) => {
                 self.put_aside(&identity, None, &panic, quarantine);
+                self.index.keep(&identity);
                 false
             }
         }
@@ -257,14 +258,16 @@ impl<'s> Writer<'s> {
             Change::Apply(ref object) => {
                 let identity = object.identity();
                 #[cfg(test)]
-                crate::poison::strike_key(crate::poison::IN_WRITER, identity.key());
-                !quarantine.skips(&identity, version) && {
-                    let done = self.guarded(change, &identity, Some(version), quarantine, now);
-                    if done.is_some() && quarantine.remove(&identity) {
-                        log(Level::Info, &format!("{}: {identity} is served again", self.shared.source));
-                    }
-                    done.unwrap_or(true)
+                crate::poison::strike_object(crate::poison::IN_WRITER, object);
+                if quarantine.skips(&identity, version) {
+                    self.index.keep(&identity);
+                    return false;
                 }
+                let done = self.guarded(change, &identity, Some(version), quarantine, now);
+                if done.is_some() && quarantine.remove(&identity) {
+                    log(Level::Info, &format!("{}: {identity} is current again", self.shared.source));
+                }
+                done.unwrap_or(true)
             }
             Change::Delete(ref object) => {
                 let identity = object.identity();
@@ -279,7 +282,7 @@ impl<'s> Writer<'s> {
     }
 
     /// Applies the change of an object. If that panics, returns None: the object is in quarantine, if it is still there,
-    /// and the index is what it would be without it.
+    /// and the index has what is published of it.
     fn guarded(
         &mut self,
         change: Change,
@@ -297,6 +300,11 @@ impl<'s> Writer<'s> {
             None => log(Level::Error, &format!("{}: deleting {identity}: {panic}", self.shared.source)),
         }
         self.index.rebuild_without(identity, now);
+        if let (Some(_), Some(last)) = (version, self.shared.snapshot.load().object(identity))
+            && supervise::catch(TASK, || self.index.apply(Change::Apply(last), now)).is_err()
+        {
+            self.index.rebuild_without(identity, now);
+        }
         None
     }
 

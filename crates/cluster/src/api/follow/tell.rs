@@ -35,7 +35,7 @@ impl Follower {
         triggered: Option<Triggered>,
     ) -> Result<(), End> {
         #[cfg(test)]
-        crate::poison::strike(crate::poison::IN_WATCH, &raw.meta().name);
+        crate::poison::strike_raw(crate::poison::IN_WATCH, &raw);
         self.count += u64::from(is_new);
         if convert::is_terminating(&raw) {
             return Ok(());

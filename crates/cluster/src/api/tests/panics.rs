@@ -1,9 +1,6 @@
 //! Panics in the writer and in watches: logged, counted, survived, and nothing disappears meanwhile.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::json;
@@ -12,7 +9,8 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::server::{Asked, Server, Stream, pod, service};
 use super::{LIMITS, LINES, STREAMED, WEB, ip, keep_lines, logged, until, until_at, watch, with_web};
 use crate::object::Kind;
-use crate::snapshot::Holder;
+use crate::poison;
+use crate::snapshot::{Holder, Snapshot};
 use crate::watch::{Cluster, register_metrics};
 
 /// Panics are counted by task, and all clusters have the same tasks.
@@ -20,7 +18,11 @@ async fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::const_new(());
     keep_lines();
     supervise::install_hook();
-    supervise::set_log(|line| LINES.lock().unwrap().push(line.to_owned()));
+    supervise::set_log(|line| {
+        // Tests that fail are among them.
+        eprintln!("{line}");
+        LINES.lock().unwrap().push(line.to_owned());
+    });
     ONE.lock().await
 }
 
@@ -35,34 +37,61 @@ fn panic_line(task: &str) -> String {
     lines.iter().rev().find_map(|line| line.strip_prefix(&start)).unwrap_or_default().to_owned()
 }
 
-/// Looks at the published snapshot all the time: whatever `holds` must hold in each.
-struct Witness {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
+/// Every snapshot that is published from now on must have these Services, and what `holds` says.
+struct Witness<'c> {
+    cluster: &'c Cluster,
+    seen: usize,
+    names: &'static [&'static str],
+    holds: fn(&Snapshot) -> bool,
 }
 
-impl Witness {
-    fn new(cluster: &Arc<Cluster>, holds: impl Fn(&Cluster) -> bool + Send + 'static) -> Self {
-        let (cluster, stop) = (Arc::clone(cluster), Arc::new(AtomicBool::new(false)));
-        let stopped = Arc::clone(&stop);
-        let look = move || {
-            while !stopped.load(Ordering::Relaxed) {
-                assert!(cluster.has_synced() && holds(&cluster), "something is missing");
-            }
-        };
-        Self { stop, thread: std::thread::spawn(look) }
+impl<'c> Witness<'c> {
+    fn new(cluster: &'c Cluster, names: &'static [&'static str], holds: fn(&Snapshot) -> bool) -> Self {
+        Self { cluster, seen: cluster.shared.history.lock().unwrap().len(), names, holds }
     }
 
-    fn missed_nothing(self) {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().expect("nothing is ever missing");
+    fn missed_nothing(&self) {
+        let history = self.cluster.shared.history.lock().unwrap();
+        for snapshot in &history[self.seen..] {
+            assert!(self.cluster.shared.want.kinds.iter().all(|kind| snapshot.has_synced(*kind)));
+            let names = names(snapshot);
+            assert!(
+                self.names.iter().all(|name| names.contains(name)),
+                "{names:?} lacks some of {:?}",
+                self.names
+            );
+            assert!((self.holds)(snapshot));
+        }
     }
+}
+
+/// Of Services.
+fn names(snapshot: &Snapshot) -> BTreeSet<&str> {
+    snapshot.entries().filter(|entry| entry.service.is_some()).map(|entry| entry.key.name()).collect()
 }
 
 fn is_named(cluster: &Cluster, expected: &[&str]) -> bool {
     let snapshot = cluster.snapshot();
-    let names: BTreeSet<&str> = snapshot.entries().map(|entry| entry.key.name()).collect();
-    names == expected.iter().copied().collect() && snapshot.count(Kind::Service) == expected.len()
+    names(&snapshot) == expected.iter().copied().collect() && snapshot.count(Kind::Service) == expected.len()
+}
+
+fn has_pod(snapshot: &Snapshot) -> bool {
+    let address = "10.1.0.1".parse().unwrap();
+    snapshot.holders(address).any(|holder| matches!(holder, Holder::Pod(_)))
+}
+
+/// Waits until the writer has taken in all that was sent on a stream, and published what it wants to publish of it.
+async fn until_taken_in(cluster: &Cluster, stream: &Stream) {
+    // A snapshot is published before the next update is taken in.
+    for name in ["mark-1", "mark-2"] {
+        let before = cluster.quarantined();
+        stream.added(&service(name, poison::IN_CONVERT, 90));
+        until("it is put aside", || cluster.quarantined() > before).await;
+    }
+}
+
+fn quarantined_lines(server: &Server) -> Vec<String> {
+    logged(server).into_iter().filter(|line| line.starts_with("quarantined")).collect()
 }
 
 /// Services by name, address and version.
@@ -78,46 +107,53 @@ async fn an_object_that_panics_costs_itself() {
     let _alone = alone().await;
     const WRITER: &str = "cluster-writer";
     const WATCH: &str = "cluster-watch-services";
-    for (name, task) in
-        [("panics-in-index", WRITER), ("panics-in-convert", WATCH), ("panics-in-decode", WATCH)]
-    {
+    for (bad, task) in [(poison::IN_INDEX, WRITER), (poison::IN_CONVERT, WATCH), (poison::IN_DECODE, WATCH)] {
         let (mut server, cluster, stream) = with_web(LIMITS).await;
-        let cluster = Arc::new(cluster);
-        let witness = Witness::new(&cluster, |cluster| ip(cluster, "web").is_some());
+        stream.added(&service("cart", "10.0.0.7", 6));
+        until_at(&cluster, "cart", Some("[10.0.0.7]")).await;
+        let witness = Witness::new(&cluster, &["web", "cart"], |_| true);
         let before = panics(task);
-        stream.added(&service(name, "10.0.0.66", 6));
-        stream.added(&service("next", "10.0.0.2", 7));
+        // One that is new, and one that was good before.
+        stream.added(&service("bad", bad, 7));
+        stream.modified(&service("cart", bad, 8));
+        stream.added(&service("next", "10.0.0.2", 9));
         until_at(&cluster, "next", Some("[10.0.0.2]")).await;
-        assert!(is_named(&cluster, &["web", "next"]), "{name}");
-        assert!(cluster.snapshot().holders("10.0.0.66".parse().unwrap()).next().is_none(), "{name}");
-        assert_eq!((cluster.quarantined(), panics(task)), (1, before + 1), "{name}");
+        assert!(is_named(&cluster, &["web", "cart", "next"]), "{bad}");
+        assert_eq!(ip(&cluster, "cart").as_deref(), Some("[10.0.0.7]"), "what was known of it stays");
+        assert!(cluster.snapshot().holders(bad.parse().unwrap()).next().is_none(), "{bad}");
+        assert_eq!((cluster.quarantined(), panics(task)), (2, before + 2), "{bad}");
         assert!(cluster.staleness().is_zero());
-        let lines = logged(&server);
-        let line = lines.last().unwrap();
-        let start = format!("quarantined Service shop/{name}: panic at crates/cluster/src/poison.rs:");
-        assert!(line.starts_with(&start), "{line}");
-        assert!(line.ends_with(": poisoned; other objects are served; fix or delete it"), "{line}");
+        for (line, name) in quarantined_lines(&server).iter().zip(["bad", "cart"]) {
+            let start = format!("quarantined Service shop/{name}: panic at crates/cluster/src/poison.rs:");
+            assert!(line.starts_with(&start), "{line}");
+            assert!(line.ends_with(": poisoned; other objects are served; fix or delete it"), "{line}");
+        }
 
-        // A list has it again and does not die of it.
+        // A list has them again and does not die of them, nor do they go with it.
         stream.error(410, "Expired");
-        let all = [("web", "10.0.0.1", 3), (name, "10.0.0.66", 6), ("last", "10.0.0.3", 8)];
-        let stream = list(server.asked(STREAMED).await, &all).await;
-        until("the list is taken in", || is_named(&cluster, &["web", "last"])).await;
-        assert_eq!(cluster.quarantined(), 1, "{name}");
+        let all = [("web", "10.0.0.1", 3), ("bad", bad, 7), ("cart", bad, 8), ("last", "10.0.0.3", 8)];
+        let asked = server.asked(STREAMED).await;
+        let stream = list(asked, &all).await;
+        until("the list is taken in", || is_named(&cluster, &["web", "cart", "last"])).await;
+        assert_eq!((cluster.quarantined(), quarantined_lines(&server).len()), (2, 2), "{bad}");
         // In another version it is tried again, and in the end given up.
         let before = panics(task);
-        (20..25).for_each(|version| stream.modified(&service(name, "10.0.0.67", version)));
-        stream.modified(&service("last", "10.0.0.4", 30));
-        until_at(&cluster, "last", Some("[10.0.0.4]")).await;
-        // Its watch does not know, and asks the quarantine for nothing.
-        assert_eq!(panics(task) - before, if task == WRITER { 2 } else { 5 }, "{name}");
-        let told = logged(&server).iter().filter(|line| line.starts_with("quarantined")).count();
-        assert_eq!(told, if task == WRITER { 3 } else { 1 }, "{name}");
+        (20..25).for_each(|version| stream.modified(&service("bad", bad, version)));
+        // It is mended.
+        stream.modified(&service("cart", "10.0.0.8", 30));
+        until_at(&cluster, "cart", Some("[10.0.0.8]")).await;
+        // Its watch does not know, and tries every time.
+        let (tries, lines) = if task == WRITER { (2, 4) } else { (5, 2) };
+        assert_eq!((panics(task) - before, quarantined_lines(&server).len()), (tries, lines), "{bad}");
+        assert_eq!(cluster.quarantined(), 1, "{bad}");
+        let mended = logged(&server).iter().any(|line| line == "Service shop/cart is current again");
+        assert!(mended, "{bad}");
         witness.missed_nothing();
 
         // It goes, and the memory of it too.
         stream.error(410, "Expired");
-        let _stream = list(server.asked(STREAMED).await, &[("last", "10.0.0.4", 30)]).await;
+        let asked = server.asked(STREAMED).await;
+        let _stream = list(asked, &[("last", "10.0.0.3", 8)]).await;
         until("it is forgotten", || cluster.quarantined() == 0 && is_named(&cluster, &["last"])).await;
     }
 }
@@ -129,8 +165,8 @@ async fn an_object_that_panics_in_a_page() {
     register_metrics();
     let mut server = Server::start_at(Some("34")).await;
     let cluster = watch(&server, &[Kind::Service], LIMITS);
-    let bad = ["panics-in-decode", "panics-in-convert", "panics-in-index"];
-    let mut page: Vec<_> = bad.iter().map(|name| service(name, "10.0.0.66", 2)).collect();
+    let bad = [poison::IN_DECODE, poison::IN_CONVERT, poison::IN_INDEX];
+    let mut page: Vec<_> = bad.iter().map(|bad| service(&bad.replace('.', "-"), bad, 2)).collect();
     page.push(service("web", "10.0.0.1", 3));
     server.asked(&["limit=500"]).await.page(&page, "5", "");
     let _stream = server.asked(&["watch=true", "resourceVersion=5"]).await.stream();
@@ -144,22 +180,16 @@ async fn an_object_that_panics_in_a_page() {
 async fn a_writer_that_panics_lists_everything_again() {
     let _alone = alone().await;
     let mut server = Server::start().await;
-    let cluster = Arc::new(watch(&server, &[Kind::Service, Kind::Pod], LIMITS));
+    let cluster = watch(&server, &[Kind::Service, Kind::Pod], LIMITS);
     let (services, pods) = both(&mut server).await;
     let services = list(services, &[("web", "10.0.0.1", 3), ("db", "10.0.0.2", 4)]).await;
     let pods = pods.stream();
     pods.added(&pod("going", "10.1.0.1", 1, false));
     pods.list_ends("5");
     until("it is synced", || cluster.has_synced() && cluster.staleness().is_zero()).await;
-    let has_pod = |cluster: &Cluster| {
-        let address = "10.1.0.1".parse().unwrap();
-        cluster.snapshot().holders(address).any(|holder| matches!(holder, Holder::Pod(_)))
-    };
-    let witness = Witness::new(&cluster, move |cluster| {
-        ip(cluster, "web").is_some() && ip(cluster, "db").is_some() && has_pod(cluster)
-    });
+    let witness = Witness::new(&cluster, &["web", "db"], has_pod);
     let before = panics("cluster-writer");
-    services.added(&service("panics-in-writer", "10.0.0.66", 6));
+    services.added(&service("bad", poison::IN_WRITER, 6));
     let (asked_services, asked_pods) = both(&mut server).await;
     assert_eq!(panics("cluster-writer"), before + 1);
     let line = panic_line("cluster-writer");
@@ -172,9 +202,9 @@ async fn a_writer_that_panics_lists_everything_again() {
     let services =
         list(asked_services, &[("web", "10.0.0.9", 7), ("db", "10.0.0.2", 4), ("new", "10.0.0.3", 8)]).await;
     let pods = asked_pods.stream();
-    // All of it has arrived by the time this kind is sure to be listed.
     services.modified(&service("new", "10.0.0.5", 9));
     pods.added(&pod("going", "10.1.0.1", 1, true));
+    until_taken_in(&cluster, &services).await;
     assert_eq!(ip(&cluster, "web").as_deref(), Some(WEB), "pods are not listed yet");
     assert!(cluster.staleness() > stale.age);
     pods.list_ends("40");
@@ -182,7 +212,7 @@ async fn a_writer_that_panics_lists_everything_again() {
     until("it is current", || cluster.staleness().is_zero()).await;
     until_at(&cluster, "new", Some("[10.0.0.5]")).await;
     witness.missed_nothing();
-    assert!(has_pod(&cluster), "it is on its way out, but was known");
+    assert!(has_pod(&cluster.snapshot()), "it is on its way out, but was known");
     until("that is told", || logged(&server).iter().any(|line| line.starts_with("rebuilt the index in ")))
         .await;
     // And it goes on.
@@ -200,7 +230,7 @@ async fn a_writer_that_panics_in_the_first_list() {
     stream.added(&service("web", "10.0.0.1", 3));
     until_at(&cluster, "web", Some(WEB)).await;
     let before = panics("cluster-writer");
-    stream.added(&service("panics-in-writer", "10.0.0.66", 4));
+    stream.added(&service("bad", poison::IN_WRITER, 4));
     until("it panicked", || panics("cluster-writer") > before).await;
     stream.added(&service("db", "10.0.0.2", 4));
     stream.list_ends("5");
@@ -212,7 +242,7 @@ async fn a_writer_that_panics_in_the_first_list() {
     );
     stream.added(&service("db", "10.0.0.2", 4));
     stream.added(&service("web", "10.0.0.9", 6));
-    stream.bookmark("7");
+    until_taken_in(&cluster, &stream).await;
     assert_eq!(ip(&cluster, "web").as_deref(), Some(WEB));
     stream.list_ends("8");
     until("it is synced", || cluster.has_synced() && cluster.staleness().is_zero()).await;
@@ -232,7 +262,7 @@ async fn a_writer_that_panics_does_not_wait_for_a_kind_that_is_gone() {
     let _alone = alone().await;
     const GROUP: &str = "/apis/multicluster.x-k8s.io";
     let mut server = Server::start().await;
-    let cluster = Arc::new(watch(&server, &[Kind::Service, Kind::ServiceImport], LIMITS));
+    let cluster = watch(&server, &[Kind::Service, Kind::ServiceImport], LIMITS);
     let (services, imports) = both(&mut server).await;
     let services = list(services, &[("web", "10.0.0.1", 3)]).await;
     imports.json(&json!({"versions": [{"version": "v1beta1"}]}));
@@ -242,8 +272,8 @@ async fn a_writer_that_panics_does_not_wait_for_a_kind_that_is_gone() {
         &json!({"metadata": {"resourceVersion": "5", "annotations": {"k8s.io/initial-events-end": "true"}}}),
     );
     until("it is synced", || cluster.has_synced()).await;
-    let witness = Witness::new(&cluster, |cluster| ip(cluster, "web").is_some());
-    services.added(&service("panics-in-writer", "10.0.0.66", 6));
+    let witness = Witness::new(&cluster, &["web"], |_| true);
+    services.added(&service("bad", poison::IN_WRITER, 6));
     let (asked, imports) = both(&mut server).await;
     imports.refuse(404, "not found");
     let _services = list(asked, &[("web", "10.0.0.2", 7)]).await;
@@ -257,15 +287,15 @@ async fn a_writer_that_panics_does_not_wait_for_a_kind_that_is_gone() {
 async fn a_watch_that_panics_lists_its_kind_again() {
     let _alone = alone().await;
     let mut server = Server::start().await;
-    let cluster = Arc::new(watch(&server, &[Kind::Namespace, Kind::Service], LIMITS));
+    let cluster = watch(&server, &[Kind::Namespace, Kind::Service], LIMITS);
     let (services, namespaces) = both(&mut server).await;
     let services = list(services, &[("web", "10.0.0.1", 3)]).await;
     let namespaces = namespaces.stream();
     namespaces.list_ends("5");
     until("it is synced", || cluster.has_synced() && cluster.staleness().is_zero()).await;
-    let witness = Witness::new(&cluster, |cluster| ip(cluster, "web").is_some());
+    let witness = Witness::new(&cluster, &["web"], |_| true);
     let before = panics("cluster-watch-services");
-    services.added(&service("panics-in-watch", "10.0.0.66", 6));
+    services.added(&service("bad", poison::IN_WATCH, 6));
     let asked = server.asked(STREAMED).await;
     assert_eq!(panics("cluster-watch-services"), before + 1);
     assert!(panic_line("cluster-watch-services").ends_with(": poisoned; restarting in 100ms"));
@@ -284,7 +314,7 @@ async fn staleness_grows_while_a_task_waits_to_start_again() {
     let _alone = alone().await;
     let (mut server, cluster, mut stream) = with_web(LIMITS).await;
     for _ in 0..3 {
-        stream.added(&service("panics-in-watch", "10.0.0.66", 6));
+        stream.added(&service("bad", poison::IN_WATCH, 6));
         until("it is stale", || cluster.staleness() > Duration::from_millis(20)).await;
         stream = list(server.asked(STREAMED).await, &[("web", "10.0.0.1", 3)]).await;
         until("it is current", || cluster.staleness().is_zero()).await;

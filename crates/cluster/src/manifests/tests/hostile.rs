@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, TryRecvError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -165,21 +166,21 @@ fn files_that_vanish() {
     let mut looked = Looked::new();
     looked.write("web.yaml", WEB);
     looked.look();
-    let (path, stop) = (looked.dir.path().join("fleeting.yaml"), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            while !stop.load(Ordering::Relaxed) {
-                let there = fs::write(&path, WEB.replace("web", "fleeting"));
-                there.and_then(|()| fs::remove_file(&path)).unwrap();
-            }
-        });
-        for _ in 0..2000 {
-            let scan = looked.look();
-            assert_eq!(scan.problems, [""; 0]);
-            assert!(looked.known().iter().any(|it| it == GOOD[1]));
+    let path = looked.dir.path().join("fleeting.yaml");
+    let (stop, stopped) = mpsc::channel::<()>();
+    let fleeting = thread::spawn(move || {
+        while stopped.try_recv() == Err(TryRecvError::Empty) {
+            let there = fs::write(&path, WEB.replace("web", "fleeting"));
+            there.and_then(|()| fs::remove_file(&path)).unwrap();
         }
-        stop.store(true, Ordering::Relaxed);
     });
+    for _ in 0..2000 {
+        let scan = looked.look();
+        assert_eq!(scan.problems, [""; 0]);
+        assert!(looked.known().iter().any(|it| it == GOOD[1]));
+    }
+    drop(stop);
+    fleeting.join().unwrap();
     looked.look();
     assert_eq!(looked.known(), GOOD);
 }
@@ -187,7 +188,10 @@ fn files_that_vanish() {
 #[test]
 fn an_object_that_panics_costs_itself() {
     let mut looked = Looked::new();
-    looked.write("web.yaml", &format!("{}---\n{WEB}", WEB.replace("web", "panics-in-convert")));
-    looked.check(true, &GOOD, &["web.yaml: Service panics-in-convert: panic at "]);
+    let bad = WEB.replace("web", "bad").replace("10.0.0.1", crate::poison::IN_CONVERT);
+    looked.write("web.yaml", &format!("{bad}---\n{WEB}"));
+    looked.check(true, &GOOD, &["web.yaml: Service bad: panic at "]);
     looked.check(false, &GOOD, &[]);
+    looked.write("web.yaml", &bad);
+    looked.check(false, &GOOD, &["web.yaml: Service bad: panic at "]);
 }
