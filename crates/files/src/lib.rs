@@ -5,10 +5,10 @@
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Mode, OFlags, makedev};
 
 /// The size limit where nothing else is said: configuration written by people is far smaller.
 pub const DEFAULT_LIMIT: u64 = 32 << 20;
@@ -35,7 +35,7 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "is not UTF-8 text"))
 }
 
-/// Opens a regular file. Opening anything else fails at once.
+/// Opens a regular file, or `/dev/null`, which people name where they want an empty one. Anything else fails at once.
 pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
     // Without NONBLOCK, opening a FIFO waits for its writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -44,7 +44,8 @@ pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
     if metadata.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    if !metadata.is_file() {
+    let is_null = metadata.file_type().is_char_device() && metadata.rdev() == makedev(1, 3);
+    if !metadata.is_file() && !is_null {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not a regular file"));
     }
     Ok((file, metadata))
@@ -90,13 +91,15 @@ mod tests {
         std::fs::create_dir(at("folder")).expect("made");
         mknodat(CWD, at("fifo"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a FIFO");
         symlink("/dev/zero", at("zero")).expect("linked");
+        symlink("/dev/null", at("null")).expect("linked");
         symlink("/proc/self/status", at("proc")).expect("linked");
         symlink("small", at("link")).expect("linked");
-        let cases: [(&str, Result<usize, &str>); 11] = [
+        let cases: [(&str, Result<usize, &str>); 12] = [
             ("small", Ok(4)),
             ("empty", Ok(0)),
             ("full", Ok(16)),
             ("link", Ok(4)),
+            ("null", Ok(0)),
             ("large", Err("is larger than 16 bytes")),
             ("sparse", Err("is larger than 16 bytes")),
             ("proc", Err("is larger than 16 bytes")),
