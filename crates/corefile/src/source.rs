@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{self, Read};
+use std::io;
+use std::path::Path;
 
 /// What a parse may ask of the world around it. Paths are text, as they are in the Corefile.
 pub trait Source {
@@ -46,17 +47,11 @@ impl Source for Disk {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
-        let opening =
-            |error: io::Error| ReadError::Open(format!("open {path}: {}", golang::system_error(&error)));
-        let mut file = fs::File::open(path).map_err(opening)?;
-        if file.metadata().is_ok_and(|data| data.is_dir()) {
-            return Err(ReadError::Directory);
-        }
-        let mut bytes = Vec::new();
-        let reading =
-            |error: io::Error| ReadError::Read(format!("read {path}: {}", golang::system_error(&error)));
-        file.read_to_end(&mut bytes).map_err(reading)?;
-        Ok(bytes)
+        files::read(Path::new(path), files::DEFAULT_LIMIT).map_err(|error| match error.kind() {
+            io::ErrorKind::IsADirectory => ReadError::Directory,
+            io::ErrorKind::FileTooLarge => ReadError::Read(format!("read {path}: {error}")),
+            _ => ReadError::Open(format!("open {path}: {}", golang::system_error(&error))),
+        })
     }
 
     fn variable(&self, name: &str) -> String {
@@ -138,5 +133,12 @@ mod tests {
         fs::write(&missing, "x").unwrap();
         assert_eq!(Disk.read(&missing), Ok(b"x".to_vec()));
         assert_eq!(Disk.list(&path), Some(vec!["missing".to_string()]));
+        assert_eq!(Disk.read("/dev/null"), Ok(Vec::new()));
+        let expected = "open /dev/zero: is not a regular file".to_string();
+        assert_eq!(Disk.read("/dev/zero"), Err(ReadError::Open(expected)));
+        let sparse = format!("{path}/sparse");
+        fs::File::create(&sparse).and_then(|file| file.set_len(1 << 30)).unwrap();
+        let expected = format!("read {sparse}: is larger than 33554432 bytes");
+        assert_eq!(Disk.read(&sparse), Err(ReadError::Read(expected)));
     }
 }

@@ -52,6 +52,7 @@ mod view;
 mod whoami;
 
 mod distinct;
+mod followed;
 #[cfg(test)]
 mod harness;
 mod order;
@@ -61,6 +62,8 @@ mod records;
 mod resolv_conf;
 mod reverse;
 mod spelling;
+#[cfg(test)]
+mod spoilt;
 mod translation;
 
 pub use order::PLUGINS;

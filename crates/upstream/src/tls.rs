@@ -89,7 +89,7 @@ struct Reader(DefaultHasher);
 
 impl Reader {
     fn read(&mut self, path: &Path) -> Result<Vec<u8>, String> {
-        let bytes = std::fs::read(path)
+        let bytes = files::read(path, files::DEFAULT_LIMIT)
             .map_err(|error| format!("open {}: {}", path.display(), golang::system_error(&error)))?;
         bytes.hash(&mut self.0);
         Ok(bytes)

@@ -82,7 +82,7 @@ impl Zone {
     }
 
     fn read(path: &str, name: &str) -> Option<Zone> {
-        let zone = TimeZone::tzif(name, &std::fs::read(path).ok()?).ok()?;
+        let zone = TimeZone::tzif(name, &files::read(path.as_ref(), files::DEFAULT_LIMIT).ok()?).ok()?;
         Some(Zone { name: name.to_owned(), rules: Rules::File(zone) })
     }
 

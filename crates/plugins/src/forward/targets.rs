@@ -110,9 +110,9 @@ impl Targets {
         let mut changed = false;
         for to in from.iter_mut() {
             let To::File(file) = to else { continue };
-            if file.refresh().is_ok_and(|changed| changed) {
+            if file.refresh() {
                 let now: Vec<&str> = file.addresses.iter().map(|address| address.host.as_str()).collect();
-                LOG.info(format_args!("{}: now {}", file.path.display(), now.join(", ")));
+                LOG.info(format_args!("{}: now {}", file.path().display(), now.join(", ")));
                 changed = true;
             }
         }

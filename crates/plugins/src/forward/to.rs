@@ -8,11 +8,12 @@
 
 use std::io;
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use corefile::Scheme;
 
 use super::LOG;
+use crate::followed::{Failure, Followed, whole};
 use crate::resolv_conf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,40 +26,57 @@ pub(super) enum To {
 /// A file in the form of `resolv.conf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NameServers {
-    pub path: PathBuf,
-    /// What was in it when it was read last.
-    read: Vec<String>,
+    file: Followed,
     /// The addresses in it when there were any last.
     pub addresses: Vec<Address>,
 }
 
 impl NameServers {
-    fn open(path: PathBuf) -> io::Result<NameServers> {
-        let mut file = NameServers { path, read: Vec::new(), addresses: Vec::new() };
-        file.refresh()?;
-        Ok(file)
+    fn open(path: PathBuf) -> Result<NameServers, Failure> {
+        let file = Followed::new(path, files::DEFAULT_LIMIT);
+        let mut servers = NameServers { file, addresses: Vec::new() };
+        match servers.file.read(whole) {
+            Ok(read) => {
+                let contents = read.map(|(contents, _)| contents).unwrap_or_default();
+                servers.addresses = servers.parse(&contents);
+            }
+            // Nothing can be read from a folder, which to CoreDNS is a file with nothing in it.
+            Err(Failure::Open(error)) if error.kind() == io::ErrorKind::IsADirectory => {}
+            Err(failure) => return Err(failure),
+        }
+        Ok(servers)
     }
 
-    /// Reads the file again; true if there are other addresses now. To complain once about one file is enough.
-    pub fn refresh(&mut self) -> io::Result<bool> {
-        let read = resolv_conf::name_servers(&self.path)?;
-        if read == self.read {
-            return Ok(false);
+    pub fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Reads the file again if it changed; true if there are other addresses now.
+    pub fn refresh(&mut self) -> bool {
+        let Some((contents, _)) = self.file.follow(LOG, whole) else { return false };
+        let addresses = self.parse(&contents);
+        if addresses.is_empty() {
+            let path = self.path().display();
+            LOG.warning(format_args!("{path}: names no name server; those read before stay in use"));
+            return false;
         }
-        let addresses: Vec<Address> = read.iter().filter_map(|server| self.address(server)).collect();
-        self.read = read;
-        if addresses.is_empty() || addresses == self.addresses {
-            return Ok(false);
-        }
+        let changed = addresses != self.addresses;
         self.addresses = addresses;
-        Ok(true)
+        changed
+    }
+
+    fn parse(&self, contents: &[u8]) -> Vec<Address> {
+        resolv_conf::name_servers(contents).iter().filter_map(|server| self.address(server)).collect()
     }
 
     /// For plain DNS, all of them.
     fn address(&self, server: &str) -> Option<Address> {
         let ip = resolv_conf::address(server);
         if ip.is_none() {
-            LOG.warning(format_args!("{}: name server {server:?} is not an IP address", self.path.display()));
+            LOG.warning(format_args!(
+                "{}: name server {server:?} is not an IP address",
+                self.path().display()
+            ));
         }
         let server_name = String::new();
         Some(Address { scheme: Scheme::Dns, host: ip?.to_string(), port: "53".into(), server_name })
@@ -119,8 +137,14 @@ impl To {
         // A file may have a colon in its name, but no brackets around it.
         let path =
             PathBuf::from(if golang::split_host_port(rest).is_ok() { rest } else { trim_brackets(rest) });
-        if let Ok(file) = NameServers::open(path) {
-            return Ok(To::File(file));
+        let shown = path.display().to_string();
+        match NameServers::open(path) {
+            Ok(file) => return Ok(To::File(file)),
+            // There is something, and it is no name; the system has nothing against it.
+            Err(Failure::Open(error)) if error.raw_os_error().is_none() => {
+                return Err(format!("{shown} {error}"));
+            }
+            Err(_) => {}
         }
         host_name(text)
             .map(To::Host)

@@ -2,8 +2,7 @@
 //!
 //! It is read whole instead of mapped: a file that is overwritten while it is mapped changes under the server's feet.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 
@@ -16,6 +15,9 @@ pub(super) struct Database {
     reader: Reader<Vec<u8>>,
     schema: Schema,
 }
+
+/// Larger databases are refused; the largest of MaxMind's has about 200 MB.
+const LIMIT: u64 = 512 << 20;
 
 /// What stands before the metadata of a database.
 const METADATA: &[u8] = b"\xab\xcd\xefMaxMind.com";
@@ -128,11 +130,11 @@ impl Database {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let failed =
-        |what: &str, error: io::Error| format!("{what} {}: {}", path.display(), system_error(&error));
-    let mut bytes = Vec::new();
-    let mut file = File::open(path).map_err(|error| failed("open", error))?;
-    file.read_to_end(&mut bytes).map_err(|error| failed("read", error))?;
+    let bytes = files::read(path, LIMIT).map_err(|error| {
+        // Folders can be opened.
+        let what = if error.kind() == ErrorKind::IsADirectory { "read" } else { "open" };
+        format!("{what} {}: {}", path.display(), system_error(&error))
+    })?;
     if bytes.is_empty() {
         return Err("file is empty".to_owned());
     }

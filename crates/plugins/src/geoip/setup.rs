@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use corefile::Diagnostic;
+use files::Stamp;
 use golang::quoted;
 use server::Setup;
 
@@ -39,8 +40,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 /// One copy of a file serves all blocks, and the next configuration too, for as long as the file is the same. The path
 /// does not begin at `root`, as in CoreDNS.
 fn open(s: &mut Setup<'_>, path: &Path) -> Result<Arc<Database>, String> {
-    let age = fs::metadata(path).and_then(|file| Ok((file.modified()?, file.len())));
-    let key = format!("{} {:?}", path.display(), age.ok());
+    let version = fs::metadata(path).map(|about| Stamp::of(&about));
+    let key = format!("{} {:?}", path.display(), version.ok());
     let opened = s.kept(&key, || Database::open(path).map(Arc::new));
     Result::clone(&opened)
 }

@@ -166,3 +166,10 @@ fn options() {
         assert!(got.starts_with("plugin/geoip: ") && words.starts_with(&error), "{body}\n{got}\n{error}");
     }
 }
+
+#[test]
+fn unsuitable_files_are_refused() {
+    let file = file("GeoLite2-City", vec![("81.2.69.0/24", cambridge())]);
+    let corefile = format!(". {{\n geoip {}\n}}", file.path().display());
+    crate::spoilt::check_at_setup(file.path(), || configure(&corefile).map(drop));
+}

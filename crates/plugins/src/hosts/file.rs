@@ -1,10 +1,10 @@
 //! The hosts file on disk, read again when it changes.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::fs::{File, Metadata};
+use std::io::{BufReader, Take};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
 
 use arc_swap::{ArcSwap, Guard};
 use metrics::{Family, Gauge};
@@ -12,6 +12,10 @@ use metrics::{Family, Gauge};
 use super::LOG;
 use super::lines::Lines;
 use super::table::Table;
+use crate::followed::{Failure, Followed};
+
+/// Larger files are not read. Lists of blocked names are the largest in use, and have a few hundred thousand lines.
+const LIMIT: u64 = 256 << 20;
 
 static RELOAD_TIME: Gauge = Gauge::new();
 
@@ -19,8 +23,7 @@ pub(super) struct HostsFile {
     pub path: PathBuf,
     lines: Lines,
     table: ArcSwap<Table>,
-    /// Time of change and size of what was read last.
-    seen: Mutex<Option<(SystemTime, u64)>>,
+    followed: Mutex<Followed>,
     /// Entries that are not the file's, counted in the metric all the same.
     inline_entries: usize,
     entries: Option<Arc<Family<Gauge>>>,
@@ -29,42 +32,46 @@ pub(super) struct HostsFile {
 impl HostsFile {
     pub fn new(path: PathBuf, lines: Lines, inline_entries: usize) -> HostsFile {
         let table = ArcSwap::from_pointee(Table::default());
-        HostsFile { path, lines, table, seen: Mutex::new(None), inline_entries, entries: register() }
+        let followed = Mutex::new(Followed::new(path.clone(), LIMIT));
+        HostsFile { path, lines, table, followed, inline_entries, entries: register() }
     }
 
     pub fn table(&self) -> Guard<Arc<Table>> {
         self.table.load()
     }
 
-    /// Reads the file if it is another than last time. What cannot be read leaves things as they are.
+    /// Reads the file for the first time.
+    pub fn read(&self) -> Result<(), Failure> {
+        let read = self.followed().read(|file| self.parse(file))?;
+        self.take(read);
+        Ok(())
+    }
+
+    /// Reads the file if it changed. What cannot be read leaves the table as it is.
     pub fn refresh(&self) {
-        let Ok(file) = File::open(&self.path) else { return };
-        let Ok(metadata) = file.metadata() else { return };
-        let changed = metadata.modified().unwrap_or(UNIX_EPOCH);
-        let stamp = Some((changed, metadata.len()));
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if *seen == stamp {
-            return;
+        let read = self.followed().follow(LOG, |file| self.parse(file));
+        self.take(read);
+    }
+
+    fn followed(&self) -> MutexGuard<'_, Followed> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn parse(&self, file: &mut Take<File>) -> Result<Table, String> {
+        let source = format!("Hosts file {:?}", self.path.display().to_string());
+        self.lines.read(BufReader::new(file), &source, LOG).map_err(|error| golang::system_error(&error))
+    }
+
+    fn take(&self, read: Option<(Table, Metadata)>) {
+        let Some((table, metadata)) = read else { return };
+        LOG.debug(format_args!("Parsed hosts file into {} entries", table.entries()));
+        if let Some(entries) = &self.entries {
+            let path = self.path.display().to_string();
+            entries.with(&[&path]).set((table.entries() + self.inline_entries) as f64);
         }
-        // Also if it fails: to complain once about one file is enough.
-        *seen = stamp;
-        let path = self.path.display().to_string();
-        match self.lines.read(BufReader::new(file), &format!("Hosts file {path:?}"), LOG) {
-            Ok(table) => {
-                LOG.debug(format_args!("Parsed hosts file into {} entries", table.entries()));
-                if let Some(entries) = &self.entries {
-                    entries.with(&[&path]).set((table.entries() + self.inline_entries) as f64);
-                }
-                RELOAD_TIME.set(changed.duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()));
-                self.table.store(Arc::new(table));
-            }
-            Err(error) => {
-                LOG.error(format_args!(
-                    "Failed to parse hosts file {path:?}: read {path}: {}",
-                    golang::system_error(&error)
-                ));
-            }
-        }
+        let modified = metadata.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        RELOAD_TIME.set(modified.map_or(0.0, |time| time.as_secs_f64()));
+        self.table.store(Arc::new(table));
     }
 }
 

@@ -3,7 +3,7 @@
 //! Nothing in a hosts file is an error: what is not an address makes its line a comment, what is not a name is
 //! passed over.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 use std::net::IpAddr;
 
 use server::log;
@@ -14,6 +14,8 @@ use crate::parse::is_under_any;
 
 /// A longer field cannot be an address or a name.
 const LONGEST_FIELD: usize = 1024;
+/// A longer line is no hosts file's, and would be held in memory.
+const LONGEST_LINE: u64 = 1 << 20;
 
 /// What to make of the lines.
 pub(super) struct Lines {
@@ -28,8 +30,12 @@ impl Lines {
     pub fn read(&self, mut input: impl BufRead, source: &str, log: log::Logger) -> io::Result<Table> {
         let mut builder = Builder::default();
         let (mut line, mut number) = (Vec::new(), 0);
-        while input.read_until(b'\n', &mut line)? > 0 {
+        while Read::take(&mut input, LONGEST_LINE).read_until(b'\n', &mut line)? > 0 {
             number += 1;
+            if line.len() as u64 == LONGEST_LINE {
+                let text = format!("line {number} is longer than {LONGEST_LINE} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+            }
             self.read_line(&line, &mut builder, |what| {
                 log.error(format_args!("{source}, line {number}: {what}"));
             });

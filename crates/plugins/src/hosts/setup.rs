@@ -25,7 +25,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut path = PathBuf::from(DEFAULT_PATH);
     let mut zones = Vec::new();
     let mut options = Options::default();
-    let mut seen = false;
+    let (mut seen, mut warned) = (false, false);
     while s.c.next() {
         if std::mem::replace(&mut seen, true) {
             return Err(s.once_error());
@@ -33,7 +33,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         let args = s.c.remaining_args();
         if let Some(file) = args.first() {
             path = s.path(file);
-            look_at(&path, s)?;
+            warned = look_at(&path, s)?;
         }
         zones = s.zones(args.get(1..).unwrap_or_default());
         while s.c.next_block() {
@@ -44,7 +44,13 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         return Err(s.c.err("fallthrough_unsupported requires fallthrough"));
     }
     s.reads(&path);
-    build(s, path, zones, options);
+    let file = build(s, path, zones, options);
+    if let Err(failure) = file.read()
+        && !warned
+    {
+        let warning = s.c.warning(format_args!("Hosts file {}: {failure}", file.path.display()));
+        s.warn(warning.in_plugin("hosts"));
+    }
     Ok(())
 }
 
@@ -118,12 +124,12 @@ fn reload(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
     given.not_negative().ok_or_else(|| c.err(format_args!("invalid negative duration for reload '{text}'")))
 }
 
-/// A file that is not there may come; one that cannot be looked at is refused.
-fn look_at(path: &Path, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
+/// A file that is not there may come; one that cannot be looked at is refused. True if there was reason to warn.
+fn look_at(path: &Path, s: &mut Setup<'_>) -> Result<bool, Diagnostic> {
     let shown = path.display();
     let warning = match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => format!("Hosts file {:?} is a directory", shown.to_string()),
-        Ok(_) => return Ok(()),
+        Ok(_) => return Ok(false),
         Err(error) if error.kind() == ErrorKind::NotFound => format!("File does not exist: {shown}"),
         Err(error) => {
             let reason = golang::system_error(&error);
@@ -134,16 +140,15 @@ fn look_at(path: &Path, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     };
     let warning = s.c.warning(warning).in_plugin("hosts");
     s.warn(warning);
-    Ok(())
+    Ok(true)
 }
 
-fn build(s: &mut Setup<'_>, path: PathBuf, zones: Vec<NameBuf>, options: Options) {
+fn build(s: &mut Setup<'_>, path: PathBuf, zones: Vec<NameBuf>, options: Options) -> Arc<HostsFile> {
     let lines = Lines { zones: zones.clone(), reverse: options.reverse };
     let text = io::Cursor::new(options.inline.join("\n"));
     // Reading from memory does not fail.
     let inline = lines.read(text, "Inline hosts entries", LOG).unwrap_or_default();
     let file = Arc::new(HostsFile::new(path, lines, inline.entries()));
-    file.refresh();
     if options.reload > Duration::ZERO {
         let file = Arc::clone(&file);
         s.every(format!("hosts: {}", file.path.display()), options.reload, move || file.refresh());
@@ -153,7 +158,8 @@ fn build(s: &mut Setup<'_>, path: PathBuf, zones: Vec<NameBuf>, options: Options
         fallthrough: options.fallthrough,
         fallthrough_unsupported: options.fallthrough_unsupported,
         ttl: options.ttl,
-        file,
+        file: Arc::clone(&file),
         inline,
     });
+    file
 }

@@ -8,7 +8,7 @@ use wire::NameBuf;
 use super::lines::Lines;
 use super::table::Table;
 use crate::harness::{answer, ask, configure, refused, service};
-use crate::reverse;
+use crate::{reverse, spoilt};
 
 /// What hosts files may hold, and more.
 const HOSTS: &str = r"# comment
@@ -447,14 +447,30 @@ fn the_file_is_read_again_when_it_changes() {
     assert_eq!(addresses(), "10.0.0.1 10.0.0.2 10.0.1.1");
     let metric = |text: &str| metrics::registry().encode().lines().any(|line| line == text);
     assert!(metric(&format!("coredns_hosts_entries{{hostsfile=\"{}\"}} 6", path.display())));
-    // The same time and size: nobody looks inside.
-    let changed = fs::metadata(&path).unwrap().modified().unwrap();
-    fs::write(&path, "10.0.0.1 a\n10.0.0.3 a\n").unwrap();
-    fs::File::options().write(true).open(&path).unwrap().set_modified(changed).unwrap();
-    assert_eq!(addresses(), "10.0.0.1 10.0.0.2 10.0.1.1");
-    // A file that is gone is still served.
-    fs::remove_file(&path).unwrap();
-    assert_eq!(addresses(), "10.0.0.1 10.0.0.2 10.0.1.1");
+    let last = || addresses().split(' ').next()?.strip_prefix("10.0.0.")?.parse().ok();
+    spoilt::check(&path, |version| format!("10.0.0.{version} a\n"), || (task.work)(), last);
+}
+
+/// A file that is unsuitable from the start is named once, and waited for.
+#[test]
+fn unsuitable_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hosts");
+    let shown = path.display();
+    let long = format!("10.0.0.1 a\n10.0.0.2 {}\n", "b".repeat(1 << 20));
+    for (contents, warning) in [
+        (None, format!("File does not exist: {shown}")),
+        (Some(long), format!("Hosts file {shown}: line 2 is longer than 1048576 bytes")),
+    ] {
+        contents.into_iter().for_each(|contents| fs::write(&path, contents).unwrap());
+        let config = configure(&format!(". {{\n hosts {shown}\n}}")).unwrap();
+        let warnings: Vec<String> = config.warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings, [format!("plugin/hosts: {warning}")]);
+    }
+    let config = configure(". {\n hosts /dev/zero\n}").unwrap();
+    assert_eq!(config.warnings[0].to_string(), "plugin/hosts: Hosts file /dev/zero: is not a regular file");
+    let config = configure(". {\n hosts /dev/null\n}").unwrap();
+    assert!(config.warnings.is_empty());
 }
 
 #[test]

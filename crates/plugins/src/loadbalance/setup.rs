@@ -10,10 +10,13 @@ use golang::GoDuration;
 use server::Setup;
 
 use super::prefer::network;
-use super::weights::{Failure, WeightFile};
-use super::{LOG, LoadBalance, Policy};
+use super::weights::WeightFile;
+use super::{LoadBalance, Policy};
+use crate::followed::Failure;
 
 const DEFAULT_RELOAD: Duration = Duration::from_secs(30);
+/// All that CoreDNS says about a file it cannot open.
+const OPEN_ERROR: &str = "weight file open error";
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut weighted = false;
@@ -86,23 +89,24 @@ fn block(c: &mut Dispenser<'_>, prefer: &mut Vec<Prefix>) -> Result<(), Diagnost
 
 /// Reads the weights and has them read again and again. A file that is not there yet is waited for.
 fn watch(s: &mut Setup<'_>, file: &Arc<WeightFile>, reload: Duration) -> Result<(), Diagnostic> {
-    match file.refresh() {
+    match file.read() {
         Ok(()) => {}
-        Err(failure @ Failure::Open) if reload > Duration::ZERO => {
-            let (why, reload) = (failure.text(), GoDuration::from(reload));
-            let text = format!("Failed to open weight file:{why}. Will try again in {reload}");
+        // A folder, a FIFO, or too large.
+        Err(Failure::Open(error)) if error.raw_os_error().is_none() => {
+            return Err(s.c.bare_err(format_args!("read {}: {error}", file.path.display())));
+        }
+        Err(Failure::Open(_)) if reload > Duration::ZERO => {
+            let reload = GoDuration::from(reload);
+            let text = format!("Failed to open weight file:{OPEN_ERROR}. Will try again in {reload}");
             let warning = s.c.warning(text).in_plugin("loadbalance");
             s.warn(warning);
         }
-        Err(failure) => return Err(s.c.bare_err(failure.text())),
+        Err(Failure::Open(_)) => return Err(s.c.bare_err(OPEN_ERROR)),
+        Err(Failure::Contents(why)) => return Err(s.c.bare_err(why)),
     }
     if reload > Duration::ZERO {
         let file = Arc::clone(file);
-        s.every(format!("loadbalance: {}", file.path.display()), reload, move || {
-            if let Err(failure) = file.refresh() {
-                LOG.error(failure.text());
-            }
-        });
+        s.every(format!("loadbalance: {}", file.path.display()), reload, move || file.refresh());
     }
     Ok(())
 }

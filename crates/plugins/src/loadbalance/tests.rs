@@ -6,9 +6,11 @@ use rand::rngs::SmallRng;
 use wire::{Class, Flags, Name, NameBuf, Owner, Question, Reply, Rtype, Section};
 
 use super::prefer::{contains, network};
-use super::weights::{Failure, WeightFile, parse};
+use super::weights::{WeightFile, parse};
 use super::{LoadBalance, Policy};
+use crate::followed::Failure;
 use crate::harness::{answer, configure, refused, service};
+use crate::spoilt;
 
 /// A reply from words: `A10.0.0.1` is an address, anything else a type whose data is the number behind it.
 fn reply(section: Section, words: &str) -> Reply {
@@ -197,7 +199,7 @@ fn the_first_address_is_drawn_by_weight() {
     let path = folder.path().join("weights");
     std::fs::write(&path, WEIGHTS).unwrap();
     let file = WeightFile::new(path);
-    file.refresh().unwrap();
+    file.read().unwrap();
     let balance = LoadBalance { policy: Policy::Weighted(Arc::new(file)), prefer: Vec::new() };
     let mut random = SmallRng::seed_from_u64(3);
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -237,17 +239,13 @@ fn weight_files_are_read_again() {
     let path = folder.path().join("weights");
     let file = WeightFile::new(path.clone());
     let weight = || file.weights().of(name("a").as_name(), &[10, 0, 0, 1]);
-    assert_eq!(file.refresh(), Err(Failure::Open));
-    std::fs::write(&path, "a\n10.0.0.1 5\n").unwrap();
-    assert_eq!((file.refresh(), weight()), (Ok(()), 5));
-    std::fs::write(&path, "a\n10.0.0.1 6\n").unwrap();
-    assert_eq!((file.refresh(), weight()), (Ok(()), 6));
+    assert!(matches!(file.read(), Err(Failure::Open(_))));
+    spoilt::check(&path, |weight| format!("a\n10.0.0.1 {weight}\n"), || file.refresh(), || Some(weight()));
+    // One that is wrong is no better than one that is gone.
+    let last = weight();
     std::fs::write(&path, "a\n10.0.0.1 x\n").unwrap();
-    assert!(matches!(file.refresh(), Err(Failure::Other(_))));
-    // Said once; the last good weights stay.
-    assert_eq!((file.refresh(), weight()), (Ok(()), 6));
-    std::fs::remove_file(&path).unwrap();
-    assert_eq!((file.refresh(), weight()), (Err(Failure::Open), 6));
+    file.refresh();
+    assert_eq!(weight(), last);
 }
 
 #[test]
@@ -286,6 +284,7 @@ fn options() {
         ("loadbalance weighted bad", &wrong_name),
         ("loadbalance weighted bad\nloadbalance", &wrong_name),
         (&format!("loadbalance weighted {shown}"), &format!("read {shown}: is a directory")),
+        ("loadbalance weighted /dev/zero", "read /dev/zero: is not a regular file"),
         (
             "loadbalance weighted good {\n reload\n}",
             "Corefile:4 - Error during parsing: reload duration value is missing",

@@ -1,19 +1,19 @@
 //! The file of weights: names, each followed by its addresses with a number between 1 and 255.
 
 use std::fs::File;
-use std::hash::BuildHasher;
-use std::io::Read;
+use std::io::Take;
 use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::{ArcSwap, Guard};
-use foldhash::fast::{FixedState, RandomState};
+use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use wire::{Name, NameBuf};
 
 use super::LOG;
 use super::prefer::address;
+use crate::followed::{Failure, Followed, whole};
 
 /// From this length on CoreDNS gives up on a line.
 const TOO_LONG: usize = 64 * 1024;
@@ -21,8 +21,7 @@ const TOO_LONG: usize = 64 * 1024;
 pub(super) struct WeightFile {
     pub path: PathBuf,
     weights: ArcSwap<Weights>,
-    /// What the contents read last hashed to, valid or not.
-    seen: Mutex<Option<u64>>,
+    followed: Mutex<Followed>,
 }
 
 /// Weights by name. The spelling of names counts: CoreDNS compares them octet for octet.
@@ -40,48 +39,41 @@ impl Weights {
     }
 }
 
-/// Why there are no new weights.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Failure {
-    /// The file may come yet.
-    Open,
-    Other(String),
-}
-
-impl Failure {
-    pub fn text(&self) -> &str {
-        match self {
-            Failure::Open => "weight file open error",
-            Failure::Other(text) => text,
-        }
-    }
-}
-
 impl WeightFile {
     pub fn new(path: PathBuf) -> WeightFile {
-        WeightFile { path, weights: ArcSwap::from_pointee(Weights::default()), seen: Mutex::new(None) }
+        let followed = Mutex::new(Followed::new(path.clone(), files::DEFAULT_LIMIT));
+        WeightFile { path, weights: ArcSwap::from_pointee(Weights::default()), followed }
     }
 
     pub fn weights(&self) -> Guard<Arc<Weights>> {
         self.weights.load()
     }
 
-    /// Reads the file again. A file that is wrong leaves the weights as they are, and is complained of once.
-    pub fn refresh(&self) -> Result<(), Failure> {
-        let mut file = File::open(&self.path).map_err(|_| Failure::Open)?;
-        let shown = self.path.display().to_string();
-        let mut contents = Vec::new();
-        file.read_to_end(&mut contents)
-            .map_err(|error| Failure::Other(format!("read {shown}: {}", golang::system_error(&error))))?;
-        let hash = FixedState::default().hash_one(&contents);
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen.replace(hash) == Some(hash) {
-            return Ok(());
-        }
-        let weights = parse(&String::from_utf8_lossy(&contents), &shown).map_err(Failure::Other)?;
-        self.weights.store(Arc::new(weights));
-        LOG.info(format_args!("Successfully reloaded weight file {shown}"));
+    /// Reads the file for the first time.
+    pub fn read(&self) -> Result<(), Failure> {
+        let read = self.followed().read(|file| self.load(file))?;
+        self.take(read.map(|(weights, _)| weights));
         Ok(())
+    }
+
+    /// Reads the file if it changed. A file that is wrong leaves the weights as they are.
+    pub fn refresh(&self) {
+        let read = self.followed().follow(LOG, |file| self.load(file));
+        self.take(read.map(|(weights, _)| weights));
+    }
+
+    fn followed(&self) -> MutexGuard<'_, Followed> {
+        self.followed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn load(&self, file: &mut Take<File>) -> Result<Weights, String> {
+        parse(&String::from_utf8_lossy(&whole(file)?), &self.path.display().to_string())
+    }
+
+    fn take(&self, weights: Option<Weights>) {
+        let Some(weights) = weights else { return };
+        self.weights.store(Arc::new(weights));
+        LOG.info(format_args!("Successfully reloaded weight file {}", self.path.display()));
     }
 }
 

@@ -1,16 +1,18 @@
 //! The web configuration file of Prometheus's exporters: TLS, passwords, headers and a limit on requests. What cannot
 //! be obeyed is refused: a door that looks locked must be.
 
+mod last_read;
 mod rules;
 #[cfg(test)]
 pub(super) mod tests;
 mod tls;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use server::http::{Rules, Tls, WebSource};
+
+use last_read::LastRead;
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -27,12 +29,14 @@ pub(super) struct WebFile {
     /// It asked for TLS, which is decided once: a file that lost its certificate is wrong, not a wish to talk in the
     /// clear.
     secure: bool,
+    /// This file and those it names.
+    files: LastRead,
 }
 
 impl WebFile {
     /// Checks the file and all it names.
     pub fn open(path: &Path) -> Result<WebFile, String> {
-        let mut file = WebFile { path: path.to_owned(), secure: false };
+        let mut file = WebFile { path: path.to_owned(), secure: false, files: LastRead::default() };
         file.rules()?;
         if let Some(tls) = file.certificate()? {
             tls.config().map_err(|error| file.named(error))?;
@@ -50,11 +54,12 @@ impl WebFile {
         }
         // Relative paths begin at the file's own folder.
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        section.load(folder, http2).map(Some).map_err(|error| self.named(error))
+        section.load(folder, http2, &self.files).map(Some).map_err(|error| self.named(error))
     }
 
     fn read(&self) -> Result<Web, String> {
-        let text = read(&self.path).map_err(|error| format!("open {}: {error}", self.path.display()))?;
+        let text =
+            self.files.read(&self.path).map_err(|error| format!("open {}: {error}", self.path.display()))?;
         let text = String::from_utf8(text).map_err(|error| self.named(format!("yaml: {error}")))?;
         if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
             return Ok(Web::default());
@@ -86,8 +91,4 @@ impl WebSource for WebFile {
         };
         rules().map_err(|error| self.named(error))
     }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    fs::read(path).map_err(|error| golang::system_error(&error).to_string())
 }

@@ -77,6 +77,7 @@ fn lines_refused() {
         (". a..b", "not an IP address, file, or valid domain: \"a..b\"".into()),
         (". /etc", "no valid upstream addresses found".into()),
         (". /dev/null", "no valid upstream addresses found".into()),
+        (". /dev/zero", "/dev/zero is not a regular file".into()),
         (". /nonexistent", "failed to resolve \"/nonexistent\": lookup /nonexistent.: no such host".into()),
         // These CoreDNS takes, and can do nothing with.
         (". 127.0.0.1:99999", "'99999' is not a port: 127.0.0.1:99999".into()),

@@ -8,6 +8,8 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
 use server::http::{Authorities, Clients, Rate, Rules, Tls, WebSource};
 
 use super::WebFile;
+use super::last_read::LastRead;
+use crate::spoilt;
 
 pub(in crate::prometheus) const CERTIFICATE: &str =
     "tls_server_config:\n  cert_file: cert.pem\n  key_file: key.pem\n";
@@ -121,7 +123,8 @@ fn clients() {
     ] {
         // Not put to use: there are machines that trust nobody.
         let (folder, _) = folder_with(&format!("{CERTIFICATE}{}", indented(lines)));
-        let file = WebFile { path: folder.path().join("web.yml"), secure: true };
+        let path = folder.path().join("web.yml");
+        let file = WebFile { path, secure: true, files: LastRead::default() };
         assert_eq!(file.tls().unwrap().unwrap().clients, expected, "{lines}");
     }
     let tls = tls("client_auth_type: RequireAndVerifyClientCert\nclient_ca_file: cert.pem\n");
@@ -241,6 +244,30 @@ fn refused() {
     }
     let error = WebFile::open(Path::new("/no/such")).err();
     assert_eq!(error.as_deref(), Some("open /no/such: no such file or directory"));
+}
+
+#[test]
+fn unreadable_files_stay_as_they_were() {
+    let clients = "client_ca_file: ca.pem\nclient_auth_type: RequireAndVerifyClientCert\n";
+    let (folder, _) = folder_with(&format!("{CERTIFICATE}{}", indented(clients)));
+    std::fs::copy(folder.path().join("cert.pem"), folder.path().join("ca.pem")).unwrap();
+    let file = WebFile::open(&folder.path().join("web.yml")).unwrap_or_else(|error| panic!("{error}"));
+    type Part = fn(Tls) -> Vec<u8>;
+    let ca: Part = |tls| match tls.clients.signed_by {
+        Some(Authorities::Pem(pem)) => pem,
+        _ => Vec::new(),
+    };
+    // Nobody looks into the files of TLS here: the first octet is the version.
+    let parts: [(&str, Part); 3] =
+        [("cert.pem", |tls| tls.certificates), ("key.pem", |tls| tls.key), ("ca.pem", ca)];
+    for (name, part) in parts {
+        let in_use = || file.tls().ok()?.map(part)?.first().copied();
+        let version = |version: u8| char::from(version).to_string();
+        spoilt::check(&folder.path().join(name), version, || drop(file.tls()), in_use);
+    }
+    let burst = |version: u8| format!("rate_limit:\n  interval: 1s\n  burst: {version}\n");
+    let in_use = || file.rules().ok()?.rate.map(|rate| rate.burst as u8);
+    spoilt::check(&folder.path().join("web.yml"), burst, || drop(file.rules()), in_use);
 }
 
 /// The example in the manual is a file that loads.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use server::http::{Authorities, Clients, Tls};
 
-use super::read;
+use super::last_read::LastRead;
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -75,17 +75,17 @@ impl Section {
         words.iter().any(|word| !word.is_empty())
     }
 
-    pub fn load(&self, folder: &Path, http2: bool) -> Result<Tls, String> {
+    pub fn load(&self, folder: &Path, http2: bool, files: &LastRead) -> Result<Tls, String> {
         if self.cert_file.is_empty() && self.cert.is_empty() {
             return Err("missing one of cert or cert_file".into());
         }
         if self.key_file.is_empty() && self.key.is_empty() {
             return Err("missing one of key or key_file".into());
         }
-        let certificates = pem("cert_file", folder, &self.cert_file, &self.cert)?;
-        let key = pem("key_file", folder, &self.key_file, &self.key)?;
+        let certificates = pem("cert_file", folder, &self.cert_file, &self.cert, files)?;
+        let key = pem("key_file", folder, &self.key_file, &self.key, files)?;
         let (tls12, tls13) = self.versions()?;
-        let clients = self.clients(folder)?;
+        let clients = self.clients(folder, files)?;
         let cipher_suites = self.cipher_suites()?;
         Ok(Tls { certificates, key, clients, tls12, tls13, cipher_suites, groups: self.groups(), http2 })
     }
@@ -127,7 +127,7 @@ impl Section {
         Some(curves.iter().map(|curve| name(curve).to_owned()).collect())
     }
 
-    fn clients(&self, folder: &Path) -> Result<Clients, String> {
+    fn clients(&self, folder: &Path, files: &LastRead) -> Result<Clients, String> {
         let given = !self.client_ca_file.is_empty() || !self.client_ca.is_empty();
         let (required, verified) = match self.client_auth_type.as_str() {
             "" | "NoClientCert" if given => {
@@ -149,7 +149,7 @@ impl Section {
             (false, _) => None,
             (true, false) => Some(Authorities::System),
             (true, true) => {
-                let pem = pem("client_ca_file", folder, &self.client_ca_file, &self.client_ca)?;
+                let pem = pem("client_ca_file", folder, &self.client_ca_file, &self.client_ca, files)?;
                 Some(Authorities::Pem(pem))
             }
         };
@@ -158,11 +158,11 @@ impl Section {
 }
 
 /// A file's content, or what stands in the configuration itself.
-fn pem(option: &str, folder: &Path, file: &str, inline: &str) -> Result<Vec<u8>, String> {
+fn pem(option: &str, folder: &Path, file: &str, inline: &str, files: &LastRead) -> Result<Vec<u8>, String> {
     if file.is_empty() {
         return Ok(inline.as_bytes().to_vec());
     }
     let path = folder.join(file);
     let shown = path.display();
-    read(&path).map_err(|error| format!("failed to read {option} ({shown}): open {shown}: {error}"))
+    files.read(&path).map_err(|error| format!("failed to read {option} ({shown}): open {shown}: {error}"))
 }
