@@ -1,6 +1,6 @@
 //! Where the Corefile comes from: a file, standard input, `./Corefile`, or the built-in default.
 
-use std::fs::FileType;
+use std::fs::{File, FileType};
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 
@@ -16,9 +16,9 @@ pub struct Corefile {
 
 enum Conf {
     File(String),
-    /// Standard input gives its text once; reloads see the same again.
+    /// Standard input, a pipe or a device gives its text once; reloads see the same again.
     Text {
-        name: &'static str,
+        name: String,
         contents: Vec<u8>,
     },
     /// `./Corefile` if it is there at the time, else the built-in one.
@@ -31,21 +31,20 @@ impl Corefile {
         let conf = match conf {
             "" => Conf::Default,
             "stdin" if stdin_is_terminal_like() => Conf::Default,
-            "stdin" => Conf::Text {
-                name: "/dev/stdin",
-                contents: read_stdin().map_err(|error| format!("read /dev/stdin: {error}"))?,
-            },
+            "stdin" => Conf::once("/dev/stdin", std::io::stdin().lock())?,
+            path if is_stream(path) => {
+                let stream = File::open(path).map_err(|error| format!("open {path}: {error}"))?;
+                Conf::once(path, stream)?
+            }
             path => Conf::File(path.to_owned()),
         };
         Ok(Corefile { conf, dns_port: dns_port.to_owned() })
     }
 
     /// From a text inside the binary.
-    pub fn built_in(name: &'static str, contents: String) -> Corefile {
-        Corefile {
-            conf: Conf::Text { name, contents: contents.into_bytes() },
-            dns_port: DEFAULT_PORT.to_owned(),
-        }
+    pub fn built_in(name: &str, contents: String) -> Corefile {
+        let (name, contents) = (name.to_owned(), contents.into_bytes());
+        Corefile { conf: Conf::Text { name, contents }, dns_port: DEFAULT_PORT.to_owned() }
     }
 
     /// Reads it now.
@@ -80,10 +79,25 @@ fn read(path: &str) -> Result<Vec<u8>, String> {
     })
 }
 
-fn read_stdin() -> std::io::Result<Vec<u8>> {
-    let mut contents = Vec::new();
-    std::io::stdin().lock().read_to_end(&mut contents)?;
-    Ok(contents)
+impl Conf {
+    /// Reads to the end, and waits for it: whoever names a pipe means to write to it.
+    fn once(name: &str, stream: impl Read) -> Result<Conf, String> {
+        let mut contents = Vec::new();
+        let read = stream.take(LIMIT + 1).read_to_end(&mut contents);
+        read.map_err(|error| format!("read {name}: {error}"))?;
+        if contents.len() as u64 > LIMIT {
+            return Err(format!("read {name}: is larger than {LIMIT} bytes"));
+        }
+        Ok(Conf::Text { name: name.to_owned(), contents })
+    }
+}
+
+/// No Corefile is larger; a device may have no end.
+const LIMIT: u64 = 32 << 20;
+
+/// Can be read, but only once: `/dev/stdin`, `/dev/fd/63`, a FIFO.
+fn is_stream(path: &str) -> bool {
+    std::fs::metadata(path).is_ok_and(|data| !data.is_file() && !data.is_dir())
 }
 
 /// Character devices, a terminal or `/dev/null`, give no Corefile; CoreDNS then takes its default.

@@ -99,18 +99,26 @@ fn a_wrong_corefile_is_one_line_and_exit_1() {
     assert_eq!(line["msg"], "Corefile:2 - Error during parsing: Unknown directive 'bogus'");
 }
 
+/// By name, as a file, and as what a shell makes of `<(echo …)`.
 #[test]
-fn corefile_from_standard_input() {
-    let mut child = rhumb(&["-conf", "stdin"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(b". {\n\nbogus\n}\n").unwrap();
-    let (code, _, stderr) = texts(child.wait_with_output().unwrap());
-    assert_eq!(code, 1);
-    assert_eq!(stderr, "/dev/stdin:3 - Error during parsing: Unknown directive 'bogus'\n");
+fn corefile_from_a_pipe() {
+    for (conf, name) in
+        [("stdin", "/dev/stdin"), ("/dev/stdin", "/dev/stdin"), ("/proc/self/fd/0", "/proc/self/fd/0")]
+    {
+        let mut child = rhumb(&["-conf", conf])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(b". {\n\nbogus\n}\n").unwrap();
+        let (code, _, stderr) = texts(child.wait_with_output().unwrap());
+        assert_eq!(code, 1);
+        assert_eq!(stderr, format!("{name}:3 - Error during parsing: Unknown directive 'bogus'\n"));
+    }
+    let (code, _, stderr) = run(&["-conf", "/dev/zero"]);
+    let expected = "loading Caddyfile via flag: read /dev/zero: is larger than 33554432 bytes\n";
+    assert_eq!((code, stderr.as_str()), (1, expected));
 }
 
 const GOOD: &str = "example.org:5301 {\n    bufsize 1400\n    any\n    whoami\n}\n.:5302 {\n    any\n}\n";
