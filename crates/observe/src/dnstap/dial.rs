@@ -38,7 +38,7 @@ enum End {
 
 impl Dial {
     /// Sends until the output ends. What comes while the reader is away waits in the queue.
-    pub(super) async fn run(self, mut source: Source) {
+    pub(super) async fn run(self, source: &mut Source) {
         let tls = match self.to {
             Endpoint::Tls(_) => self.tls().map(Some),
             _ => Ok(None),
@@ -48,7 +48,7 @@ impl Dial {
             match self.connect(tls.as_ref()).await {
                 Ok(bytes) => {
                     complained = false;
-                    if let End::Ours = send(bytes, &mut source).await {
+                    if let End::Ours = send(bytes, source).await {
                         return;
                     }
                 }
@@ -121,10 +121,10 @@ async fn send(bytes: Box<dyn Bytes>, source: &mut Source) -> End {
             return End::Ours;
         };
         if write(&mut sink, &batch.bytes).await.is_err() {
-            source.watch.lose(batch.messages);
+            source.lose_taken();
             return End::Theirs;
         }
-        source.pause(batch.messages).await;
+        source.pause().await;
     }
 }
 

@@ -1,9 +1,9 @@
 //! Readers that connect to us. Each gets everything from then on, and is let go when it cannot keep up.
 
+use std::fmt::Display;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustls::pki_types::pem::PemObject;
@@ -49,21 +49,21 @@ enum Listener {
 type Frames = Arc<Vec<u8>>;
 
 impl Listen {
-    pub(super) async fn run(self, mut source: Source) {
-        let Some(listener) = self.bind(&mut source).await else { return };
+    pub(super) async fn run(self, source: &mut Source) {
+        let Some(listener) = self.bind(source).await else { return };
         let (all, _) = broadcast::channel(BEHIND);
-        let readers = Arc::new(Readers { count: AtomicUsize::new(0), watch: Arc::clone(&source.watch) });
-        let accepting = tokio::spawn(accept(listener, all.clone(), Arc::clone(&readers)));
-        while let Some(batch) = source.next().await {
-            // An error means that nobody is there.
-            let _ = all.send(Arc::new(batch.bytes));
-            source.pause(batch.messages).await;
+        let watch = Arc::clone(&source.watch);
+        {
+            // One task, so that a panic in either half closes the socket, which the next run can bind again.
+            let accepting = accept(listener, all.clone(), Arc::clone(&watch));
+            tokio::select! {
+                () = accepting => {}
+                () = pass_on(source, &all) => {}
+            }
         }
-        accepting.abort();
-        let _ = accepting.await;
         // The readers' streams end with their channel; the last one gone ends the wait.
         drop(all);
-        while readers.count.load(Ordering::Acquire) > 0 {
+        while watch.readers() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
@@ -106,11 +106,11 @@ impl Listen {
 }
 
 impl Identity {
-    fn config(&self, skip_verify: bool) -> Result<ServerConfig, String> {
-        let unreadable =
-            |path: &PathBuf, error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    pub(super) fn config(&self, skip_verify: bool) -> Result<ServerConfig, String> {
+        let unreadable = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
         let chain = certificates(&self.certificate)?;
-        let key = PrivateKeyDer::from_pem_file(&self.key).map_err(|error| unreadable(&self.key, &error))?;
+        let key = PrivateKeyDer::from_pem_slice(&read(&self.key)?)
+            .map_err(|error| unreadable(&self.key, &error))?;
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
@@ -129,37 +129,27 @@ impl Identity {
     }
 }
 
-fn certificates(path: &PathBuf) -> Result<Vec<CertificateDer<'static>>, String> {
-    CertificateDer::pem_file_iter(path)
-        .and_then(Iterator::collect)
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
+    CertificateDer::pem_slice_iter(&read(path)?)
+        .collect::<Result<_, _>>()
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// How many there are, and so whether messages are worth making.
-struct Readers {
-    count: AtomicUsize,
-    watch: Arc<Watch>,
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    files::read(path, files::DEFAULT_LIMIT)
+        .map_err(|error| format!("{}: {}", path.display(), golang::system_error(&error)))
 }
 
-impl Readers {
-    fn enter(self: &Arc<Self>) -> Reader {
-        self.count.fetch_add(1, Ordering::AcqRel);
-        self.watch.set_wanted(true);
-        Reader(Arc::clone(self))
+/// Gives every batch to all readers, until the output ends.
+async fn pass_on(source: &mut Source, all: &broadcast::Sender<Frames>) {
+    while let Some(batch) = source.next().await {
+        // An error means that nobody is there.
+        let _ = all.send(Arc::new(batch.bytes));
+        source.pause().await;
     }
 }
 
-struct Reader(Arc<Readers>);
-
-impl Drop for Reader {
-    fn drop(&mut self) {
-        if self.0.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.0.watch.set_wanted(false);
-        }
-    }
-}
-
-async fn accept(listener: Listener, all: broadcast::Sender<Frames>, readers: Arc<Readers>) {
+async fn accept(listener: Listener, all: broadcast::Sender<Frames>, watch: Arc<Watch>) {
     loop {
         let accepted: io::Result<Box<dyn Bytes>> = match &listener {
             Listener::Unix(listener, _) => listener.accept().await.map(|(stream, _)| Box::new(stream) as _),
@@ -173,7 +163,8 @@ async fn accept(listener: Listener, all: broadcast::Sender<Frames>, readers: Arc
                     Listener::Tls(_, acceptor) => Some(acceptor.clone()),
                     _ => None,
                 };
-                tokio::spawn(serve(bytes, acceptor, all.clone(), Arc::clone(&readers)));
+                let serving = serve(bytes, acceptor, all.clone(), Arc::clone(&watch));
+                tokio::spawn(supervise::step_async("dnstap-reader", serving));
             }
             Err(error) => {
                 LOG.warning(format_args!("Error accepting dnstap connection: {}", words(&error)));
@@ -196,11 +187,11 @@ async fn serve(
     bytes: Box<dyn Bytes>,
     acceptor: Option<TlsAcceptor>,
     all: broadcast::Sender<Frames>,
-    readers: Arc<Readers>,
+    watch: Arc<Watch>,
 ) {
     // Before the handshake: a reader that was told START misses nothing from there on.
     let mut frames = all.subscribe();
-    let _reader = readers.enter();
+    let _reader = watch.enter();
     drop(all);
     let begun = in_time(async {
         let mut bytes: Box<dyn Bytes> = match acceptor {

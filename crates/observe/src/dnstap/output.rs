@@ -48,8 +48,8 @@ pub struct Output {
 pub(super) struct Watch {
     /// Messages lost and not told yet.
     lost: AtomicU64,
-    /// Whether anybody would read a message.
-    wanted: AtomicBool,
+    /// Who would read a message.
+    readers: AtomicUsize,
     ended: AtomicBool,
 }
 
@@ -58,8 +58,14 @@ impl Watch {
         self.lost.fetch_add(messages as u64, Ordering::Relaxed);
     }
 
-    pub fn set_wanted(&self, wanted: bool) {
-        self.wanted.store(wanted, Ordering::Relaxed);
+    /// One more reader, until the value is dropped.
+    pub fn enter(self: &Arc<Self>) -> Reader {
+        self.readers.fetch_add(1, Ordering::AcqRel);
+        Reader(Arc::clone(self))
+    }
+
+    pub fn readers(&self) -> usize {
+        self.readers.load(Ordering::Acquire)
     }
 
     fn tell(&self) {
@@ -67,6 +73,15 @@ impl Watch {
         if lost > 0 {
             LOG.warning(format_args!("Dropped dnstap messages: {lost}"));
         }
+    }
+}
+
+/// Somebody who would read messages.
+pub(super) struct Reader(Arc<Watch>);
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -86,7 +101,7 @@ impl Output {
 
     /// Whether a message is worth making: nobody reads while a listener has no readers.
     pub fn is_wanted(&self) -> bool {
-        self.watch.wanted.load(Ordering::Relaxed)
+        self.watch.readers.load(Ordering::Relaxed) > 0
     }
 
     /// Queues a frame, or counts it as lost. Never waits.
@@ -105,28 +120,18 @@ impl Output {
     pub fn start(&self) {
         self.users.fetch_add(1, Ordering::AcqRel);
         let Some(frames) = self.frames.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let (watch, ending, way) = (Arc::clone(&self.watch), self.ending.subscribe(), self.way.clone());
-        // A listener waits for its first reader.
-        watch.set_wanted(matches!(way, Way::Dial(_)));
-        let mut ended = ending.clone();
-        let told = Arc::clone(&watch);
-        runtime::handle().spawn(async move {
-            let source = Source { frames, ending, watch: Arc::clone(&watch) };
-            match way {
-                Way::Dial(dial) => dial.run(source).await,
-                Way::Listen(listen) => listen.run(source).await,
-            }
-            watch.set_wanted(false);
-            watch.ended.store(true, Ordering::Release);
+        let (way, ending) = (self.way.clone(), self.ending.subscribe());
+        // A dialled reader is worth queueing for while it is away; a listener waits for its first.
+        let dialled = matches!(way, Way::Dial(_)).then(|| self.watch.enter());
+        let (watch, told, ended) = (Arc::clone(&self.watch), Arc::clone(&self.watch), ending.clone());
+        // What was queued outlives a task that panics.
+        let source = Arc::new(tokio::sync::Mutex::new(Source { frames, ending, watch, taken: 0 }));
+        supervise::spawn(runtime::handle(), "dnstap", move || {
+            let _held = &dialled;
+            run(way.clone(), Arc::clone(&source))
         });
-        runtime::handle().spawn(async move {
-            let mut ticks = tokio::time::interval(TELL_EVERY);
-            loop {
-                tokio::select! {
-                    _ = ticks.tick() => told.tell(),
-                    () = end_of(&mut ended) => return,
-                }
-            }
+        supervise::spawn(runtime::handle(), "dnstap-losses", move || {
+            tell_losses(Arc::clone(&told), ended.clone())
         });
     }
 
@@ -145,11 +150,34 @@ impl Output {
     }
 }
 
+/// Sends until the output ends.
+async fn run(way: Way, source: Arc<tokio::sync::Mutex<Source>>) {
+    let mut source = source.lock().await;
+    source.lose_taken();
+    match way {
+        Way::Dial(dial) => dial.run(&mut source).await,
+        Way::Listen(listen) => listen.run(&mut source).await,
+    }
+    source.watch.ended.store(true, Ordering::Release);
+}
+
+async fn tell_losses(watch: Arc<Watch>, mut ended: watch::Receiver<bool>) {
+    let mut ticks = tokio::time::interval(TELL_EVERY);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => watch.tell(),
+            () = end_of(&mut ended) => return,
+        }
+    }
+}
+
 /// The task's side of the queue.
 pub(super) struct Source {
     frames: mpsc::Receiver<Vec<u8>>,
     ending: watch::Receiver<bool>,
     pub watch: Arc<Watch>,
+    /// Messages of the last batch, while it is not known to be sent.
+    taken: usize,
 }
 
 /// Frames one after the other, ready to be written.
@@ -161,6 +189,17 @@ pub(super) struct Batch {
 impl Source {
     /// The next frames; None when all is said.
     pub async fn next(&mut self) -> Option<Batch> {
+        let batch = self.receive().await;
+        self.taken = batch.as_ref().map_or(0, |batch| batch.messages);
+        batch
+    }
+
+    /// Counts the last batch as lost.
+    pub fn lose_taken(&mut self) {
+        self.watch.lose(std::mem::take(&mut self.taken));
+    }
+
+    async fn receive(&mut self) -> Option<Batch> {
         let mut frames = Vec::new();
         if *self.ending.borrow() {
             while let Ok(frame) = self.frames.try_recv() {
@@ -170,13 +209,14 @@ impl Source {
         }
         tokio::select! {
             _ = self.frames.recv_many(&mut frames, BATCH) => {}
-            () = end_of(&mut self.ending) => return Box::pin(self.next()).await,
+            () = end_of(&mut self.ending) => return Box::pin(self.receive()).await,
         }
         (!frames.is_empty()).then(|| Batch::of(&frames))
     }
 
-    /// Lets messages gather, unless there are plenty already or this is the end.
-    pub async fn pause(&mut self, after: usize) {
+    /// The last batch is sent. Lets messages gather, unless there are plenty already or this is the end.
+    pub async fn pause(&mut self) {
+        let after = std::mem::take(&mut self.taken);
         if after < BATCH {
             let _ = tokio::time::timeout(PAUSE, self.ended()).await;
         }

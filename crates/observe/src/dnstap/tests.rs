@@ -1,9 +1,12 @@
+use std::io;
 use std::net::SocketAddr;
-use std::time::{Duration, UNIX_EPOCH};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use prost::Message;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, UnixListener};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
 
 use super::frames::{self, CONTENT_TYPE, Control};
 use super::schema::{Dnstap, Message as Tapped};
@@ -113,6 +116,12 @@ async fn read_stream(mut bytes: impl tokio::io::AsyncRead + tokio::io::AsyncWrit
     }
 }
 
+/// One test at a time has tasks: a panic that is injected hits the first that runs.
+fn alone() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn dial(to: Endpoint) -> Output {
     Output::new(Way::Dial(Dial { to, skip_verify: false, write_buffer: 1 << 20 }), 1)
 }
@@ -120,6 +129,7 @@ fn dial(to: Endpoint) -> Output {
 /// Everything queued before the end is read before the end.
 #[test]
 fn all_is_said_before_the_end() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sock");
     let runtime = server::runtime::handle();
@@ -136,6 +146,7 @@ fn all_is_said_before_the_end() {
 /// A reader that comes late, and one that comes back, get what waited for them.
 #[test]
 fn a_reader_may_be_away() {
+    let _alone = alone();
     let runtime = server::runtime::handle();
     let address =
         runtime.block_on(async { TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap() });
@@ -167,6 +178,7 @@ fn what_does_not_fit_is_counted() {
 /// Nothing is made for nobody; a reader that connects gets what comes then.
 #[test]
 fn readers_connect_to_a_listener() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sock");
     let on = Endpoint::Unix(path.clone());
@@ -189,4 +201,113 @@ fn readers_connect_to_a_listener() {
     output.stop();
     assert_eq!(runtime.block_on(reading).unwrap(), 10);
     assert!(!folder.path().join("sock").exists(), "the socket goes with its listener");
+}
+
+/// Counts messages until the stream ends in whatever way.
+async fn count_messages(mut bytes: UnixStream, seen: &AtomicUsize) -> io::Result<()> {
+    frames::expect(&mut bytes, Control::Ready).await?;
+    bytes.write_all(&Control::Accept.encode()).await?;
+    frames::expect(&mut bytes, Control::Start).await?;
+    loop {
+        let length = bytes.read_u32().await?;
+        if length == 0 {
+            return bytes.write_all(&Control::Finish.encode()).await;
+        }
+        bytes.read_exact(&mut vec![0; length as usize]).await?;
+        seen.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !is_true() {
+        assert!(Instant::now() < end, "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A panic is counted, and messages reach the reader again, which may have to connect again.
+#[test]
+fn panics_are_survived() {
+    let _alone = alone();
+    let runtime = server::runtime::handle();
+    let _entered = runtime.enter();
+    for (task, listens) in [("dnstap", false), ("dnstap", true), ("dnstap-reader", true)] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sock");
+        let seen = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&seen);
+        let (output, reading) = if listens {
+            let listen = Listen { on: Endpoint::Unix(path.clone()), tls: None, skip_verify: false };
+            let reading = runtime.spawn(async move {
+                loop {
+                    if let Ok(stream) = UnixStream::connect(&path).await {
+                        let _ = count_messages(stream, &counted).await;
+                    }
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            });
+            (Output::new(Way::Listen(listen), 1), reading)
+        } else {
+            let listener = UnixListener::bind(&path).unwrap();
+            let reading = runtime.spawn(async move {
+                loop {
+                    let _ = count_messages(listener.accept().await.unwrap().0, &counted).await;
+                }
+            });
+            (dial(Endpoint::Unix(path)), reading)
+        };
+        output.start();
+        let flows = |when: &str| {
+            let before = seen.load(Ordering::Relaxed);
+            wait_until(&format!("{task}: messages {when}"), || {
+                output.push(record().encode(&[], None));
+                seen.load(Ordering::Relaxed) > before
+            });
+        };
+        flows("before");
+        let panics = supervise::panics(task);
+        supervise::inject::arm(task, 1);
+        wait_until(&format!("{task}: a panic"), || {
+            output.push(record().encode(&[], None));
+            supervise::panics(task) == panics + 1
+        });
+        flows("after");
+        wait_until(&format!("{task}: a wanted output"), || output.is_wanted());
+        output.stop();
+        reading.abort();
+    }
+}
+
+#[test]
+fn losses_are_told_after_a_panic() {
+    let _alone = alone();
+    let output = dial(Endpoint::Unix("/nowhere".into()));
+    (0..super::MESSAGES + 1).for_each(|_| output.push(Vec::new()));
+    supervise::inject::arm("dnstap-losses", 1);
+    output.start();
+    wait_until("losses that are told", || output.lost() == 0);
+    assert_eq!(supervise::panics("dnstap-losses"), 1);
+    output.stop();
+}
+
+/// A certificate that is no regular file is named, and nobody waits for it.
+#[test]
+fn unsuitable_certificates() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+    std::fs::write(&certificate, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let bad = std::path::PathBuf::from("/dev/zero");
+    for (certificate, key, clients, why) in [
+        (&certificate, &key, Some(&certificate), None),
+        (&bad, &key, None, Some("/dev/zero: is not a regular file")),
+        (&certificate, &bad, None, Some("/dev/zero: is not a regular file")),
+        (&certificate, &key, Some(&bad), Some("/dev/zero: is not a regular file")),
+    ] {
+        let identity =
+            super::Identity { certificate: certificate.clone(), key: key.clone(), clients: clients.cloned() };
+        assert_eq!(identity.config(false).err().as_deref(), why);
+    }
 }

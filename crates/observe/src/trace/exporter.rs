@@ -62,16 +62,23 @@ impl Exporter {
     pub fn start(&self) {
         self.users.fetch_add(1, Ordering::AcqRel);
         let Some(traces) = self.traces.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let sending = Sending {
+        let exporting = Exporting {
+            traces,
             batch: Batch::new(self.settings.backlog),
             client: Client::new(self.settings.url.clone()),
             settings: self.settings.clone(),
             lost: Arc::clone(&self.lost),
         };
+        // What was queued outlives a task that panics.
+        let exporting = Arc::new(tokio::sync::Mutex::new(exporting));
         let (ending, ended) = (self.ending.subscribe(), Arc::clone(&self.ended));
-        runtime::handle().spawn(async move {
-            sending.run(traces, ending).await;
-            ended.store(true, Ordering::Release);
+        supervise::spawn(runtime::handle(), "trace", move || {
+            let (exporting, ending) = (Arc::clone(&exporting), ending.clone());
+            let ended = Arc::clone(&ended);
+            async move {
+                exporting.lock().await.run(ending).await;
+                ended.store(true, Ordering::Release);
+            }
         });
     }
 
@@ -90,25 +97,26 @@ impl Exporter {
     }
 }
 
-/// The task.
-struct Sending {
+/// The task's side of the queue, and what is on its way to the collector.
+struct Exporting {
+    traces: mpsc::Receiver<Vec<Span>>,
     batch: Batch,
     client: Client,
     settings: Settings,
     lost: Arc<AtomicU64>,
 }
 
-impl Sending {
-    async fn run(mut self, mut traces: mpsc::Receiver<Vec<Span>>, mut ending: watch::Receiver<bool>) {
+impl Exporting {
+    async fn run(&mut self, mut ending: watch::Receiver<bool>) {
         let mut due = Instant::now() + self.settings.interval;
         loop {
             let mut arrived = Vec::new();
             let ended = tokio::select! {
-                _ = timeout_at(due, traces.recv_many(&mut arrived, QUEUE)) => false,
+                _ = timeout_at(due, self.traces.recv_many(&mut arrived, QUEUE)) => false,
                 () = end_of(&mut ending) => true,
             };
             if ended {
-                while let Ok(spans) = traces.try_recv() {
+                while let Ok(spans) = self.traces.try_recv() {
                     arrived.push(spans);
                 }
             }
@@ -116,7 +124,11 @@ impl Sending {
             let now = Instant::now();
             if ended || now >= due || self.batch.len() >= self.settings.batch {
                 due = now + self.settings.interval;
-                self.send().await;
+                if supervise::step_async("trace-batch", self.send()).await.is_none() {
+                    // These very spans may be the reason.
+                    self.lost.fetch_add(self.batch.len() as u64, Ordering::Relaxed);
+                    self.batch.clear();
+                }
             }
             if ended {
                 return;

@@ -136,6 +136,6 @@ fn bracketed(host: &str) -> String {
 async fn speak(bytes: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Connection, String> {
     let (send, connection) = handshake(TokioIo::new(bytes)).await.map_err(|error| error.to_string())?;
     // It ends when the sender is dropped or the peer closes; both show at the next request.
-    tokio::spawn(connection);
+    tokio::spawn(supervise::step_async("trace-connection", connection));
     Ok(send)
 }

@@ -1,11 +1,14 @@
-use std::net::SocketAddr;
-use std::time::{Duration, UNIX_EPOCH};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use prost::Message;
 use serde_json::{Value, json};
 
 use super::batch::Batch;
-use super::{Protocol, Settings, Span, Url, id, otlp, zipkin};
+use super::{Exporter, Protocol, Settings, Span, Url, id, otlp, zipkin};
 
 fn settings(protocol: Protocol) -> Settings {
     Settings {
@@ -123,4 +126,59 @@ fn the_oldest_spans_go_first() {
 #[test]
 fn ids_are_positive() {
     assert_eq!((id(0), id(1), id(u64::MAX)), (1, 1, i64::MAX as u64));
+}
+
+/// Takes requests, one connection after the other, and counts them.
+fn collect(listener: &TcpListener, taken: &AtomicUsize) {
+    for stream in listener.incoming().map_while(Result::ok) {
+        let mut stream = BufReader::new(stream);
+        loop {
+            let mut length = 0;
+            let mut line = String::new();
+            while stream.read_line(&mut line).is_ok_and(|read| read > 0) && line != "\r\n" {
+                let header = line.to_ascii_lowercase();
+                length =
+                    header.strip_prefix("content-length: ").map_or(length, |n| n.trim().parse().unwrap());
+                line.clear();
+            }
+            if stream.read_exact(&mut vec![0; length]).is_err() || length == 0 {
+                break;
+            }
+            taken.fetch_add(1, Ordering::Relaxed);
+            let _ = stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
+        }
+    }
+}
+
+/// A panic is counted, and traces reach the collector again.
+#[test]
+fn panics_are_survived() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let taken = Arc::new(AtomicUsize::new(0));
+    let theirs = Arc::clone(&taken);
+    std::thread::spawn(move || collect(&listener, &theirs));
+    let interval = Duration::from_millis(10);
+    let exporter = Exporter::new(Settings { url, interval, ..settings(Protocol::Zipkin) });
+    exporter.start();
+    let push_until = |what: &str, is_true: &dyn Fn() -> bool| {
+        let end = Instant::now() + Duration::from_secs(20);
+        while !is_true() {
+            assert!(Instant::now() < end, "{what}");
+            exporter.push(spans());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    };
+    for task in ["trace", "trace-batch", "trace-connection"] {
+        let flows = |when: &str| {
+            let before = taken.load(Ordering::Relaxed);
+            // The first of them may have been on its way.
+            push_until(&format!("{task}: {when}"), &|| taken.load(Ordering::Relaxed) > before + 1);
+        };
+        flows("before");
+        supervise::inject::arm(task, 1);
+        push_until(task, &|| supervise::panics(task) == 1);
+        flows("after");
+    }
+    exporter.stop();
 }
