@@ -159,15 +159,16 @@ pub(super) struct Leader {
 impl Leader {
     /// Tells the followers, if there are any; only then is the ending made.
     pub fn end(mut self, ending: impl FnOnce() -> Ending) {
-        let Some(flight) = self.flight.take() else { return };
+        let Some(flight) = self.flight.clone() else { return };
         // From here on nobody can join any more.
         forget(&mut self.flights.shard(flight.hash), &flight);
-        if lock(&flight.state).followers == 0 {
-            return;
+        if lock(&flight.state).followers > 0 {
+            // Should this panic, the leader is dropped and a follower leads on.
+            let ending = Arc::new(ending());
+            lock(&flight.state).phase = Phase::Ended(ending);
+            flight.changed.notify_waiters();
         }
-        let ending = Arc::new(ending());
-        lock(&flight.state).phase = Phase::Ended(ending);
-        flight.changed.notify_waiters();
+        self.flight = None;
     }
 }
 

@@ -13,6 +13,9 @@ use super::entry::{Entry, Refresh};
 use super::memory::Memory;
 use super::stale::Weight;
 
+/// A refresh that panics counts as failed.
+pub(super) const TASK: &str = "cache-refresh";
+
 const NOWHERE: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0));
 
 /// Nobody asks, and so nobody limits the size of the reply: over TCP nothing is truncated.
@@ -47,7 +50,7 @@ impl Inner {
         let below = below(visit);
         visit.client = client;
         let (inner, old, series) = (self.clone(), entry.clone(), series.clone());
-        server::runtime::handle().spawn(async move {
+        let refreshing = async move {
             let found = below.await;
             let refreshed = if stale {
                 inner.take_in(&found, &series).is_some()
@@ -59,7 +62,8 @@ impl Inner {
                 inner.inherit_hits(&old, now);
             }
             refresh.end(refreshed);
-        });
+        };
+        server::runtime::handle().spawn(supervise::step_async(TASK, refreshing));
     }
 
     /// Keeps whatever was found.

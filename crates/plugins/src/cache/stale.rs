@@ -11,6 +11,7 @@ use super::counters::Series;
 use super::entry::{Entry, Refresh};
 use super::judge::{Verdict, is_reply, refreshes};
 use super::miss::{Errand, Old};
+use super::refresh::{TASK, below};
 use super::{Hit, Inner, remember_wildcard};
 
 /// What a reply is to a stale entry.
@@ -95,17 +96,17 @@ impl Inner {
         timeout: Duration,
         series: Arc<Series>,
     ) -> Step {
-        let below = super::refresh::below(visit);
+        let below = below(visit);
         let inner = self.clone();
-        let asking = server::runtime::handle().spawn(async move {
+        let asking = server::runtime::handle().spawn(supervise::step_async(TASK, async move {
             let fresh = inner.take_in(&below.await, &series);
             refresh.end(fresh.is_some());
             fresh
-        });
+        }));
         let inner = self.clone();
         let race = async move { tokio::time::timeout(timeout, asking).await };
         Step::Wait(task(race, move |fresh, visit| match fresh {
-            Ok(Ok(Some(fresh))) => inner.answer(visit, &fresh, fresh.left(inner.clock.now())),
+            Ok(Ok(Some(Some(fresh)))) => inner.answer(visit, &fresh, fresh.left(inner.clock.now())),
             _ => inner.serve_stale(visit, &old),
         }))
     }

@@ -85,9 +85,13 @@ impl Consolidate {
         }
         let counter = self.counter.clone();
         let period = self.period.above_zero().unwrap_or(Duration::ZERO);
-        server::runtime::handle().spawn(async move {
-            tokio::time::sleep(period).await;
-            counter.tell();
+        // Until it tells, every error is counted and none is shown: after a panic the window begins again.
+        supervise::spawn(server::runtime::handle(), "errors-consolidate", move || {
+            let counter = counter.clone();
+            async move {
+                tokio::time::sleep(period).await;
+                counter.tell();
+            }
         });
         // Stopped in between: nobody else would tell.
         if self.counter.stopped.load(Ordering::SeqCst) {

@@ -125,14 +125,18 @@ fn the_window_ends_by_itself() {
     let log = Capture::take();
     let period = golang::GoDuration::parse("1ms").unwrap();
     let consolidate = Consolidate::new(period, Regexp::compile("window").unwrap(), Level::Warning, false);
-    assert!(consolidate.count());
-    let deadline = Instant::now() + Duration::from_secs(10);
-    let mut lines = log.lines("window");
-    while lines.is_empty() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
-        lines = log.lines("window");
+    for panics in [0, 1] {
+        supervise::inject::arm("errors-consolidate", panics);
+        assert!(consolidate.count());
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let mut lines = log.lines("window");
+        while lines.is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+            lines = log.lines("window");
+        }
+        assert_eq!(lines, ["[WARNING] plugin/errors: 1 errors like 'window' occurred in last 1ms"]);
+        assert_eq!(supervise::panics("errors-consolidate"), panics as u64);
     }
-    assert_eq!(lines, ["[WARNING] plugin/errors: 1 errors like 'window' occurred in last 1ms"]);
     consolidate.stop();
     assert!(!consolidate.count(), "after the stop errors are logged again");
 }

@@ -49,13 +49,14 @@ fn by_resolvers(name: &str, resolvers: &[SocketAddr]) -> Result<Vec<IpAddr>, Str
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             Ok::<_, std::io::Error>(runtime.block_on(ask_in_turn(name, resolvers)))
         };
-        scope.spawn(work).join()
+        // A panic is logged where it happens, and here the name is one that was not found.
+        scope.spawn(move || supervise::step("forward-resolve", work)).join().ok().flatten()
     });
     let error = match found {
-        Ok(Ok(Ok(ips))) => return Ok(ips),
-        Ok(Ok(Err(error))) => error,
-        Ok(Err(error)) => Some(golang::system_error(&error)),
-        Err(_) => None,
+        Some(Ok(Ok(ips))) => return Ok(ips),
+        Some(Ok(Err(error))) => error,
+        Some(Err(error)) => Some(golang::system_error(&error)),
+        None => None,
     };
     let name = golang::quoted(name);
     Err(match error {

@@ -63,7 +63,8 @@ impl Plugin for Loop {
     }
 
     fn start(&self) {
-        runtime::handle().spawn(probe::run(Arc::clone(&self.watch)));
+        let watch = Arc::clone(&self.watch);
+        supervise::spawn(runtime::handle(), "loop-probe", move || probe::run(Arc::clone(&watch)));
     }
 
     fn stop(&self) {

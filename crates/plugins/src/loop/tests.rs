@@ -1,7 +1,13 @@
+use std::net::UdpSocket;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use server::Plugin;
 use wire::NameBuf;
 
-use super::Watch;
 use super::probe::{name, target};
+use super::{Loop, Watch};
 use crate::harness::{answer, configure, refused, service};
 
 #[test]
@@ -47,7 +53,7 @@ fn the_third_time_is_a_loop() {
              https://coredns.io/plugins/loop#troubleshooting. Query: \"HINFO {own}\""
         )
     );
-    watch.off.store(true, std::sync::atomic::Ordering::Relaxed);
+    watch.off.store(true, Ordering::Relaxed);
     assert!(!watch.is_loop(own.as_name()));
 }
 
@@ -71,4 +77,20 @@ fn queries_pass() {
     for question in ["example.org A", "1.2 HINFO"] {
         assert!(answer(&service, question).starts_with("NOERROR"), "{question}");
     }
+}
+
+#[test]
+fn the_probe_survives_a_panic() {
+    let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
+    socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a limit");
+    let watch = Arc::new(Watch::new(NameBuf::parse("example.org").expect("a zone")));
+    let address = socket.local_addr().expect("an address").to_string();
+    watch.address.set(address).expect("not set yet");
+    let probing = Loop { watch };
+    supervise::inject::arm("loop-probe", 1);
+    probing.start();
+    let mut packet = [0; 512];
+    assert!(socket.recv(&mut packet).is_ok_and(|length| length > 12));
+    assert_eq!(supervise::panics("loop-probe"), 1);
+    probing.stop();
 }

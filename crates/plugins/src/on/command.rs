@@ -1,8 +1,8 @@
 //! One command, run in the foreground or beside the server, with the server's own input and outputs.
 
+use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{self, ExitStatus};
-use std::{io, thread};
 
 use golang::{quoted, system_error};
 use server::log;
@@ -41,9 +41,8 @@ impl Command {
             .spawn()
             .map_err(|error| self.not_started(&error))?;
         if self.background {
-            let reaper = thread::Builder::new().name("rhumb-on".into());
             // Somebody must wait for it, or it stays in the process table until the server ends.
-            let waiting = reaper.spawn(move || child.wait());
+            let waiting = supervise::thread("on-reaper", "rhumb-on".into(), move || drop(child.wait()));
             return waiting.map(drop).map_err(|error| system_error(&error));
         }
         match child.wait() {

@@ -1,4 +1,5 @@
 use std::fs;
+use std::time::{Duration, Instant};
 
 use super::words::split;
 use crate::harness::{check, configure, refused};
@@ -80,6 +81,26 @@ fn commands_run_at_their_event_and_in_their_order() {
     assert_eq!(with(" hook: exec: \"nothing-here\": executable file not found in $PATH"), 1, "{lines:?}");
     plugins.iter().for_each(|plugin| plugin.leaving());
     assert_eq!(fs::read_to_string(&out).unwrap(), "one\ntwo\nbye\n");
+}
+
+/// Names of the threads of this process.
+fn threads() -> Vec<String> {
+    let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
+    tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok()).collect()
+}
+
+/// The thread that waits for a command in the background ends with it, even after a panic.
+#[test]
+fn commands_in_the_background_are_waited_for() {
+    let _log = Capture::take();
+    let config = configure(&corefile("on startup sleep 0.1 &")).unwrap();
+    supervise::inject::arm("on-reaper", 1);
+    config.blocks().iter().flat_map(|block| block.plugins()).for_each(|plugin| plugin.serving());
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while supervise::panics("on-reaper") == 0 || threads().iter().any(|name| name == "rhumb-on\n") {
+        assert!(Instant::now() < deadline, "{:?}", threads());
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]

@@ -13,6 +13,8 @@ use super::super::coalesce::{Ending, Flights, Joined, Landed};
 use super::source::{Setting, later};
 use crate::harness::present;
 
+const PATIENCE: Duration = Duration::from_secs(10);
+
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(4).enable_all().build().expect("a runtime")
 }
@@ -217,7 +219,7 @@ fn stale_answers_are_verified_once_for_all() {
 
 #[test]
 fn no_flight_is_left_behind() {
-    let runtime = Builder::new_current_thread().build().expect("a runtime");
+    let runtime = Builder::new_current_thread().enable_time().build().expect("a runtime");
     let flights = Arc::new(Flights::default());
     let query = query("a.example.");
     let lead = || match flights.join(7, &query) {
@@ -250,6 +252,13 @@ fn no_flight_is_left_behind() {
     drop(leader);
     let Landed::Promoted(leader) = runtime.block_on(follower.land()) else { panic!("nobody leads") };
     drop(follow());
+    leader.end(|| Ending::Drop);
+    assert_eq!(flights.len(), 0);
+    // A leader that panics while it makes the ending leaves it to a follower.
+    let (leader, follower) = (lead(), follow());
+    assert!(supervise::catch("leader", || leader.end(|| panic!("half made"))).is_err());
+    let landed = runtime.block_on(async { tokio::time::timeout(PATIENCE, follower.land()).await });
+    let Ok(Landed::Promoted(leader)) = landed else { panic!("nobody leads") };
     leader.end(|| Ending::Drop);
     assert_eq!(flights.len(), 0);
 }

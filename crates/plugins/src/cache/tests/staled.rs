@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::refresh::TASK;
 use super::source::{Setting, later};
 
 const OLD: &str = "NOERROR qr / answer: www.example. 0 IN A 10.0.0.1";
@@ -149,12 +150,17 @@ fn verifying_takes_no_longer_than_it_may() {
 
 #[test]
 fn a_panic_while_refreshing_is_a_failed_refresh() {
-    let setting = stale("serve_stale", "panic");
-    setting.check("www.example.", OLD);
-    setting.wait_for_asked(2);
-    setting.says("a 60 10.0.0.2");
-    setting.eventually("www.example.", NEW);
-    assert_eq!(setting.asked(), 3);
+    for options in ["serve_stale", "serve_stale 1h verify 10s"] {
+        let panics = supervise::panics(TASK);
+        let setting = stale(options, "panic");
+        setting.check("www.example.", OLD);
+        setting.wait_for_asked(2);
+        setting.says("a 60 10.0.0.2");
+        setting.eventually("www.example.", NEW);
+        assert_eq!(setting.asked(), 3, "{options}");
+        // Tests beside this one panic too.
+        assert!(supervise::panics(TASK) > panics, "{options}");
+    }
 }
 
 #[test]
