@@ -148,8 +148,12 @@ fn build(s: &mut Setup<'_>, path: PathBuf, zones: Vec<NameBuf>, options: Options
     let text = io::Cursor::new(options.inline.join("\n"));
     // Reading from memory does not fail.
     let inline = lines.read(text, "Inline hosts entries", LOG).unwrap_or_default();
-    let file = Arc::new(HostsFile::new(path, lines, inline.entries()));
-    if options.reload > Duration::ZERO {
+    let key = format!("{path:?} {zones:?} {} {}", options.reverse, inline.entries());
+    let make = || HostsFile::new(path, lines, inline.entries());
+    let follows = options.reload > Duration::ZERO;
+    // What was read before stays over a reload too. To read it here changes nothing that serves: it follows the file itself.
+    let file = if follows { s.kept(&key, make) } else { Arc::new(make()) };
+    if follows {
         let file = Arc::clone(&file);
         s.every(format!("hosts: {}", file.path.display()), options.reload, move || file.refresh());
     }

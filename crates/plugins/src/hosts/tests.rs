@@ -2,7 +2,7 @@ use std::fs;
 use std::net::IpAddr;
 use std::path::Path;
 
-use server::log;
+use server::{Config, Input, config, log};
 use wire::NameBuf;
 
 use super::lines::Lines;
@@ -471,6 +471,30 @@ fn unsuitable_files() {
     assert_eq!(config.warnings[0].to_string(), "plugin/hosts: Hosts file /dev/zero: is not a regular file");
     let config = configure(". {\n hosts /dev/null\n}").unwrap();
     assert!(config.warnings.is_empty());
+}
+
+/// What was read stays over a reload if it cannot be read again just then.
+#[test]
+fn reloads_keep_what_was_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let [hosts, weights] = ["hosts", "weights"].map(|name| folder.path().join(name));
+    fs::write(&hosts, "10.0.0.1 a\n").unwrap();
+    fs::write(&weights, "a\n10.0.0.1 1\n").unwrap();
+    let text = format!(". {{\n loadbalance weighted {}\n hosts {}\n}}", weights.display(), hosts.display());
+    let running = configure(&text).unwrap();
+    let next = |running: &Config| {
+        let input = Input { name: "Corefile".into(), contents: text.clone().into(), dns_port: "53".into() };
+        let parsed = config::parse(&input, crate::PLUGINS, &corefile::Disk).unwrap();
+        config::set_up(parsed, crate::PLUGINS, running).unwrap()
+    };
+    let address = |config: &Config| answer(config.services().next().unwrap().1, "a A");
+    fs::remove_file(&hosts).unwrap();
+    fs::remove_file(&weights).unwrap();
+    let after = next(&running);
+    assert_eq!((after.warnings.len(), address(&after).contains("10.0.0.1")), (2, true));
+    fs::write(&hosts, "10.0.0.2 a\n").unwrap();
+    let last = next(&after);
+    assert!(address(&last).contains("10.0.0.2"));
 }
 
 #[test]

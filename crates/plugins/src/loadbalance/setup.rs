@@ -31,7 +31,11 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             ["weighted", path] => {
                 let path: PathBuf = s.path(path);
                 let reload = weighted_block(&mut s.c)?;
-                file = Some((Arc::new(WeightFile::new(path)), reload));
+                let key = path.display().to_string();
+                let make = || WeightFile::new(path);
+                // What was read before stays over a reload too. To read it changes nothing that serves: it follows the file.
+                let follows = reload > Duration::ZERO;
+                file = Some((if follows { s.kept(&key, make) } else { Arc::new(make()) }, reload));
                 (weighted, prefer) = (true, Vec::new());
             }
             ["weighted", ..] => return Err(s.c.err("unexpected argument(s)")),
