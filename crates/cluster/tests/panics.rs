@@ -52,7 +52,7 @@ async fn every_task_starts_again() {
         let address = ip.parse().unwrap();
         until("the change is seen", || cluster.snapshot().holders(address).next().is_some()).await;
         until("it is current", || cluster.staleness().is_zero()).await;
-        assert_eq!(supervise::PANICS.with(&[task]).get(), 2, "{task}");
+        assert_eq!(supervise::panics(task), 2, "{task}");
         if task != "cluster-manifests-scan" {
             let start = format!("task {task}: panic at crates/supervise/src/inject.rs:");
             let lines = LINES.lock().unwrap();

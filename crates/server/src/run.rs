@@ -77,7 +77,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, Refusal> {
         std::fs::write(path, format!("{}\n", std::process::id())).map_err(Refusal::Unbound)?;
     }
     let tried = server.config().digest.clone();
-    let mut life = Life { server, options: Arc::clone(&options), tried, wish: None };
+    let mut life = Life { server, options: Arc::clone(&options), tried, unreadable: false, wish: None };
     life.serving(&mut signals);
     if !options.quiet {
         banner(&life.server, &options.version_banner);
@@ -200,6 +200,8 @@ struct Life {
     options: Arc<RunOptions>,
     /// The digest of the last Corefile, good or bad: a bad one is not tried again and again.
     tried: String,
+    /// The Corefile could not be read at the last look, which was logged.
+    unreadable: bool,
     /// What was wished while something else was done.
     wish: Option<Wish>,
 }
@@ -304,8 +306,18 @@ impl Life {
                 log::warning(Some("reload"), format_args!("Corefile parse failed: {error}"));
                 return false;
             }
-            Some(Ok(Loaded::Unchanged) | Err(_)) | None => return false,
+            Some(Err(refusal)) => {
+                if !std::mem::replace(&mut self.unreadable, true) {
+                    log::warning(Some("reload"), format_args!("{refusal}; the running configuration stays"));
+                }
+                return false;
+            }
+            Some(Ok(Loaded::Unchanged)) | None => {
+                self.unreadable = false;
+                return false;
+            }
         };
+        self.unreadable = false;
         match config.and_then(|config| self.take_over(*config, signals)) {
             Ok(()) => true,
             Err(refusal) => {

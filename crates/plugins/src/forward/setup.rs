@@ -72,7 +72,7 @@ fn read(
     let tos = read_tos(&tos, &options).map_err(|error| s.c.bare_err(error))?;
     for to in &tos {
         if let To::File(file) = to {
-            s.reads(&file.path);
+            s.reads(file.path());
         }
     }
     let count = tos.iter().filter(|to| to.counts()).count();

@@ -27,7 +27,7 @@ async fn alone() -> MutexGuard<'static, ()> {
 }
 
 fn panics(task: &str) -> u64 {
-    supervise::PANICS.with(&[task]).get()
+    supervise::panics(task)
 }
 
 /// The last line about a task that panicked.
