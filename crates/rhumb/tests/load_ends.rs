@@ -260,7 +260,7 @@ fn waiting_is_cheap_and_counted() {
     for query in queries(MOST) {
         socket.send_to(&query, loopback(port)).expect("sent");
         sent += 1;
-        if sent % 50 == 0 {
+        if sent.is_multiple_of(50) {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
