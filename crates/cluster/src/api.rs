@@ -45,6 +45,7 @@ pub(crate) fn start(
     runtime: &Handle,
 ) -> Result<Vec<AbortHandle>, WatchError> {
     let access = Arc::new(Access::open(&shared.source, limits)?);
+    shared.server.get_or_init(|| access.url().to_owned());
     let mut tasks: Vec<_> = Vec::new();
     for line in lines {
         let task = format!("cluster-watch-{}", line.kind().plural());

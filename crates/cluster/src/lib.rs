@@ -30,5 +30,6 @@ pub use selector::{Selector, SelectorError};
 pub use snapshot::{Entry, Holder, Modified, Snapshot};
 pub use want::{Joined, Selected, Want};
 pub use watch::{
-    Cluster, Level, Source, Staleness, Tls, WatchError, register_metrics, set_give_back, set_logger, watch,
+    Cluster, Level, Source, Staleness, Tls, Unlisted, WatchError, register_metrics, set_give_back,
+    set_logger, watch,
 };

@@ -8,6 +8,7 @@ mod measure;
 mod memory;
 mod quarantine;
 mod shared;
+mod unlisted;
 mod writer;
 
 use std::fmt;
@@ -19,6 +20,7 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
 use crate::api::Limits;
+use crate::object::Kind;
 use crate::snapshot::Snapshot;
 use crate::want::Want;
 use crate::{api, manifests};
@@ -31,6 +33,7 @@ pub(crate) use measure::{Events, Triggered, requested};
 pub use memory::set_give_back;
 pub(crate) use quarantine::Version;
 pub(crate) use shared::Shared;
+pub use unlisted::Unlisted;
 pub(crate) use writer::Update;
 
 /// Where a cluster is read from. Equal sources are one cluster.
@@ -136,6 +139,17 @@ impl Cluster {
     pub fn has_synced(&self) -> bool {
         let snapshot = self.snapshot();
         self.shared.want.kinds.iter().all(|kind| snapshot.has_synced(*kind))
+    }
+
+    /// The kinds that were not listed completely before a snapshot, and why.
+    pub fn unlisted(&self, snapshot: &Snapshot) -> Vec<(Kind, Unlisted)> {
+        let lines = self.lines.iter().filter(|line| !snapshot.has_synced(line.kind()));
+        lines.map(|line| (line.kind(), line.unlisted())).collect()
+    }
+
+    /// The URL of the API server or the path of the folder.
+    pub fn address(&self) -> String {
+        self.shared.server.get().cloned().unwrap_or_else(|| self.shared.source.to_string())
     }
 
     /// How long what is known may be outdated, and why, by the kind that is worst off; None while all watches are

@@ -42,6 +42,7 @@ pub(super) struct Access {
     limits: Limits,
     /// `10.96.0.1:443`, for metrics.
     host: String,
+    url: String,
     current: Mutex<Current>,
     /// One at a time makes a new client, the others wait for it.
     making: tokio::sync::Mutex<()>,
@@ -64,6 +65,7 @@ impl Access {
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let config = config(source).map_err(WatchError)?;
         let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
+        let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         // What needs a plugin to be run is left for later: it takes time and may fail for a while.
         let client = match config.auth_info.exec.is_some() || config.auth_info.auth_provider.is_some() {
             true => None,
@@ -79,6 +81,7 @@ impl Access {
             source: source.clone(),
             limits,
             host,
+            url,
             current,
             making,
             pausing: tokio::sync::Notify::new(),
@@ -88,6 +91,10 @@ impl Access {
 
     pub(super) fn host(&self) -> &str {
         &self.host
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
     }
 
     /// Whether lists are better asked for in pages than streamed.

@@ -183,7 +183,7 @@ impl Follower {
                     sleep(backoff.next()).await;
                 }
                 End::Failed(failure) => {
-                    self.line.lost(&failure.why);
+                    self.line.failed(failure.code(), &failure.why);
                     self.fall_back();
                     if self.version.is_none() && std::mem::take(&mut self.streams_perhaps) {
                         self.streams = true;

@@ -14,8 +14,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::Staleness;
 use super::log::{Level, log};
+use super::{Staleness, Unlisted};
 use crate::object::Kind;
 
 /// A reason other than the one last logged is worth a line of its own, but not more often than this.
@@ -56,10 +56,12 @@ enum Link {
         before: Option<Instant>,
     },
     Lost {
+        /// The status of an answer that was an error.
+        status: Option<u16>,
         why: String,
     },
     /// The source answers that it does not have the kind. Then nothing of it can be outdated.
-    Absent,
+    Absent { why: String },
 }
 
 impl State {
@@ -101,16 +103,17 @@ impl State {
     }
 
     /// Not connected any more; what a connection promised and did not deliver is forgotten.
-    fn disconnect(&mut self, why: &str) {
+    fn disconnect(&mut self, status: Option<u16>, why: &str) {
         if let Link::Connected { before: Some(before) } = self.link {
             self.current = before;
         }
-        self.link = Link::Lost { why: why.to_owned() };
+        self.link = Link::Lost { status, why: why.to_owned() };
     }
 
-    fn lost(&mut self, kind: &str, why: &str, now: Instant) -> Option<String> {
-        let (was_new, was_absent) = (matches!(self.link, Link::New), matches!(self.link, Link::Absent));
-        self.disconnect(why);
+    fn lost(&mut self, kind: &str, status: Option<u16>, why: &str, now: Instant) -> Option<String> {
+        let (was_new, was_absent) =
+            (matches!(self.link, Link::New), matches!(self.link, Link::Absent { .. }));
+        self.disconnect(status, why);
         let first = match &self.logged {
             _ if was_absent => false,
             Some((logged, when)) if logged == why || now - *when < ANOTHER_REASON => return None,
@@ -125,7 +128,7 @@ impl State {
 
     fn outdated(&mut self, why: &str) {
         if !matches!(self.link, Link::New) {
-            self.disconnect(why);
+            self.disconnect(None, why);
         }
     }
 
@@ -142,7 +145,8 @@ impl State {
     fn absent(&mut self, kind: &str, why: &str, now: Instant) -> Option<String> {
         self.current = now;
         self.logged.get_or_insert_with(|| (why.to_owned(), now));
-        let was_absent = matches!(std::mem::replace(&mut self.link, Link::Absent), Link::Absent);
+        let absent = Link::Absent { why: why.to_owned() };
+        let was_absent = matches!(std::mem::replace(&mut self.link, absent), Link::Absent { .. });
         (!was_absent).then(|| format!("waiting for {kind}: {why}"))
     }
 
@@ -151,8 +155,18 @@ impl State {
         let overdue = self.every.is_some_and(|every| age > every);
         match &self.link {
             Link::New => Some((age, "no answer yet")),
-            Link::Lost { why } => Some((age, why)),
-            Link::Connected { .. } | Link::Absent => overdue.then_some((age, "nothing received")),
+            Link::Lost { why, .. } => Some((age, why)),
+            Link::Connected { .. } | Link::Absent { .. } => overdue.then_some((age, "nothing received")),
+        }
+    }
+
+    fn unlisted(&self) -> Unlisted {
+        match &self.link {
+            Link::Lost { status: None, why } if !self.answered => Unlisted::Unreachable { why: why.clone() },
+            Link::Lost { status, why } => Unlisted::Failed { status: *status, why: why.clone() },
+            Link::Absent { why } => Unlisted::Failed { status: None, why: why.clone() },
+            Link::New if !self.answered => Unlisted::Unanswered,
+            Link::New | Link::Connected { .. } => Unlisted::Listing,
         }
     }
 }
@@ -214,7 +228,12 @@ impl Line {
 
     /// The source does not answer, or not as it should.
     pub(crate) fn lost(&self, why: &str) {
-        let line = self.lock().lost(self.kind.plural(), why, Instant::now());
+        self.failed(None, why);
+    }
+
+    /// The same for an answer that is an error.
+    pub(crate) fn failed(&self, status: Option<u16>, why: &str) {
+        let line = self.lock().lost(self.kind.plural(), status, why, Instant::now());
         self.log(Level::Warning, line);
     }
 
@@ -234,6 +253,11 @@ impl Line {
         let state = self.lock();
         let (age, why) = state.staleness(Instant::now())?;
         Some(Staleness { age, reason: format!("{}: {why}", self.kind.plural()) })
+    }
+
+    /// Why there is no complete list, given that there is none.
+    pub(crate) fn unlisted(&self) -> Unlisted {
+        self.lock().unlisted()
     }
 
     fn log(&self, level: Level, line: Option<String>) {
@@ -285,7 +309,7 @@ mod tests {
             now += Duration::from_secs(1);
             logged.extend(match *step {
                 Connected => state.connected("pods", now),
-                Lost(why) => state.lost("pods", why, now),
+                Lost(why) => state.lost("pods", None, why, now),
                 Absent => state.absent("pods", "no such kind", now),
                 Silent => state.silent("pods", now),
                 Received => {
@@ -312,6 +336,25 @@ mod tests {
             (stale, &*lines.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()),
             "{name}"
         );
+    }
+
+    #[test]
+    fn why_there_is_no_list() {
+        let failed = |status| Unlisted::Failed { status, why: "reset".to_owned() };
+        let check = |answered, change: fn(&mut State, Instant) -> Option<String>, expected| {
+            let now = Instant::now();
+            let mut state = State { answered, ..State::new(now) };
+            change(&mut state, now);
+            assert_eq!(state.unlisted(), expected);
+        };
+        check(false, |_, _| None, Unlisted::Unanswered);
+        check(true, |_, _| None, Unlisted::Listing);
+        check(false, |state, now| state.connected("pods", now), Unlisted::Listing);
+        let unreachable = Unlisted::Unreachable { why: "reset".to_owned() };
+        check(false, |state, now| state.lost("pods", None, "reset", now), unreachable);
+        check(true, |state, now| state.lost("pods", None, "reset", now), failed(None));
+        check(false, |state, now| state.lost("pods", Some(403), "reset", now), failed(Some(403)));
+        check(false, |state, now| state.absent("pods", "reset", now), failed(None));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the tasks of a cluster share with each other and with its handles.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
@@ -15,6 +15,8 @@ use crate::want::Want;
 pub(crate) struct Shared {
     pub(crate) source: Source,
     pub(crate) want: Want,
+    /// The URL of the API server, once credentials for it were found.
+    pub(crate) server: OnceLock<String>,
     pub(crate) snapshot: ArcSwap<Snapshot>,
     /// Changes when the writer has lost its index and needs a list of every kind.
     relist: watch::Sender<()>,
@@ -31,6 +33,7 @@ impl Shared {
         Self {
             source,
             want,
+            server: OnceLock::new(),
             snapshot: ArcSwap::new(Index::new().snapshot()),
             relist: watch::Sender::new(()),
             frozen: Mutex::new(None),
