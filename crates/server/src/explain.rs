@@ -8,4 +8,12 @@ pub struct Note {
     /// 0 for the query itself, more for look-ups it caused.
     pub depth: u8,
     pub text: String,
+    /// The plugin does not know its source completely: what it takes for missing may be there.
+    pub incomplete: bool,
+}
+
+impl Note {
+    pub(crate) fn new(plugin: &'static str, depth: u8, text: String) -> Note {
+        Note { plugin, depth, text, incomplete: false }
+    }
 }

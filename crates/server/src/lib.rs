@@ -39,8 +39,8 @@ pub use exchange::{Answered, Exchange, PANICS, Replied};
 pub use instance::Server;
 pub use permit::{REFUSED_TO_WAIT, waiting};
 pub use plugin::{
-    BlockFilter, CacheBypass, Existence, Foresight, Forwarded, Hooks, Messages, Metadata, Observer, Outside,
-    Place, Plugin, Reached, Ready, Resume, SearchPath, Step, Tap, Task, Turn, task,
+    BlockFilter, CacheBypass, Existence, FirstData, Foresight, Forwarded, Hooks, Messages, Metadata,
+    Observer, Outside, Place, Plugin, Reached, Ready, Resume, SearchPath, Step, Tap, Task, Turn, task,
 };
 pub use proxied::{Proxied, ProxyPolicy, SessionLimits};
 pub use run::{RELOAD_FAILED, Refusal, RunOptions, run};

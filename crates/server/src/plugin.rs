@@ -229,6 +229,20 @@ pub trait Ready {
     fn why_not(&self) -> Option<String> {
         None
     }
+
+    /// How far its first data are.
+    fn first_data(&self) -> FirstData {
+        FirstData::Complete
+    }
+}
+
+/// How far a plugin is with the data it needs before it can tell missing from absent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FirstData {
+    Complete,
+    /// Its source reports errors; it is tried again, but to wait may be in vain.
+    Failing,
+    Pending,
 }
 
 /// A plugin that knows things about a query. Nothing is computed before somebody asks.

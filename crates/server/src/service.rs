@@ -198,7 +198,7 @@ impl Service {
         if let Some(notes) = &mut walk.trail.notes {
             let view = block.view_name().map(|view| format!(", view {view}")).unwrap_or_default();
             let text = format!("block {} on {}{view}", zone, self.label);
-            notes.push(Note { plugin: "server", depth: walk.trail.depth, text });
+            notes.push(Note::new("server", walk.trail.depth, text));
         }
         Ok(block)
     }

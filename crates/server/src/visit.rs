@@ -165,9 +165,41 @@ impl Visit<'_> {
 
     /// Says why something was decided, if anybody wants to know. The text is only made then.
     pub fn note(&mut self, text: impl FnOnce(&Query) -> String) {
+        self.add_note(text, |_| ());
+    }
+
+    /// A step of the decision noted last, shown below it.
+    pub fn note_step(&mut self, text: impl FnOnce(&Query) -> String) {
+        self.add_note(text, |note| note.depth = note.depth.saturating_add(1));
+    }
+
+    /// The same for a plugin that may not know all of its source. A reason `is_false` if it says that something is
+    /// missing which is only not known; then the lines about what is not known stand alone.
+    pub fn note_unless_unknown(
+        &mut self,
+        unknown: Vec<String>,
+        is_false: bool,
+        text: impl FnOnce(&Query) -> String,
+    ) {
+        if !is_false {
+            self.note(text);
+        }
+        for line in unknown {
+            self.add_note(|_| line, |note| note.incomplete = true);
+        }
+    }
+
+    /// Whether anybody wants to know why something is decided.
+    pub fn is_explained(&self) -> bool {
+        self.trail.notes.is_some()
+    }
+
+    fn add_note(&mut self, text: impl FnOnce(&Query) -> String, change: impl FnOnce(&mut Note)) {
         if let Some(notes) = &mut self.trail.notes {
             let plugin = self.block.chain()[self.trail.place].name();
-            notes.push(Note { plugin, depth: self.trail.depth, text: text(self.query) });
+            let mut note = Note::new(plugin, self.trail.depth, text(self.query));
+            change(&mut note);
+            notes.push(note);
         }
     }
 

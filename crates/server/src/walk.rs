@@ -163,7 +163,7 @@ impl Walk {
         self.reply.begin_error(&self.query, rcode);
         self.trail.outcome = Outcome::Failure;
         if let Some(notes) = &mut self.trail.notes {
-            notes.push(Note { plugin: "server", depth: self.trail.depth, text: format!("{rcode}: {why}") });
+            notes.push(Note::new("server", self.trail.depth, format!("{rcode}: {why}")));
         }
         Driven::Done
     }

@@ -144,7 +144,7 @@ impl Visit<'_> {
             },
             Outcome::Drop => "dropped the query".to_owned(),
         };
-        notes.push(Note { plugin, depth: self.trail.depth, text });
+        notes.push(Note::new(plugin, self.trail.depth, text));
     }
 
     /// Goes on from what a plugin did with the reply.
