@@ -1,6 +1,5 @@
 //! One query put to one upstream after the other until one answers.
 
-use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -30,6 +29,8 @@ pub(super) struct Asking {
     pub deadline: Instant,
     /// Somebody wants to know about every attempt.
     pub observed: bool,
+    /// Somebody wants to know why the answer is what it is.
+    pub explained: bool,
 }
 
 /// What came of it.
@@ -40,7 +41,8 @@ pub(super) struct Asked {
     /// All of them, if they are observed.
     pub attempts: Vec<Attempt>,
     took: Duration,
-    trouble: Vec<Trouble>,
+    /// What was done about each upstream, if it is to be explained.
+    steps: Vec<String>,
 }
 
 /// One upstream asked once.
@@ -74,18 +76,6 @@ enum Why {
     Error(String),
 }
 
-/// Why an upstream did not give the answer, for people.
-struct Trouble {
-    addr: SocketAddr,
-    what: What,
-}
-
-enum What {
-    Down,
-    Error(String),
-    Code(Rcode),
-}
-
 impl Asking {
     pub async fn ask(self) -> Asked {
         let start = Instant::now();
@@ -94,7 +84,7 @@ impl Asking {
             last: None,
             attempts: Vec::new(),
             took: Duration::ZERO,
-            trouble: Vec::new(),
+            steps: Vec::new(),
         };
         asked.end = self.until_answered(&mut asked).await;
         asked.took = start.elapsed();
@@ -127,7 +117,13 @@ impl Asking {
             place += 1;
             if core.is_down(target) {
                 down += 1;
-                asked.trouble.push(Trouble { addr: target.addr, what: What::Down });
+                if self.explained {
+                    let why = match target.upstream.is_down(core.max_fails) {
+                        true => "its health checks fail",
+                        false => "it answers nothing but SERVFAIL",
+                    };
+                    asked.steps.push(format!("{} is down: {why}", target.addr));
+                }
                 if down < count {
                     continue;
                 }
@@ -140,7 +136,11 @@ impl Asking {
             }
             asked.last = Some(target.addr);
             let began = self.observed.then(SystemTime::now);
+            let started = self.explained.then(Instant::now);
             let exchanged = self.exchange(target, connecting).await;
+            if let Some(started) = started {
+                asked.steps.push(self.step(target, &exchanged, started.elapsed()));
+            }
             if let Some(began) = began {
                 asked.attempts.push(Attempt::of(target.addr, self.network, began, &exchanged));
             }
@@ -151,7 +151,6 @@ impl Asking {
                     if core.max_fails != 0 {
                         target.upstream.check_health();
                     }
-                    asked.trouble.push(Trouble { addr: target.addr, what: What::Error(text.clone()) });
                     error = Some(text);
                     attempts += 1;
                     if down < count {
@@ -167,7 +166,6 @@ impl Asking {
                 if core.failover.contains(&rcode) {
                     failovers += 1;
                     if failovers < count {
-                        asked.trouble.push(Trouble { addr: target.addr, what: What::Code(rcode) });
                         continue;
                     }
                 }
@@ -175,6 +173,24 @@ impl Asking {
             return End::Answer(message);
         }
         End::Failed(error)
+    }
+
+    /// `192.0.2.1:53 over udp: NOERROR in 1.2ms`
+    fn step(&self, target: &Target, exchanged: &Result<Answer, Failure>, took: Duration) -> String {
+        let network = exchanged.as_ref().map_or(self.network, |answer| answer.network);
+        let (addr, transport) = (target.addr, target.transport(network));
+        let took = golang::GoDuration::from(took);
+        match exchanged {
+            Ok(answer) => {
+                let rcode = rcode(&answer.message);
+                let next = if self.core.failover.contains(&rcode) { " (failover)" } else { "" };
+                format!("{addr} over {transport}: {rcode} in {took}{next}")
+            }
+            Err(Failure { why: Why::Error(error), .. }) => {
+                format!("{addr} over {transport}: {error} after {took}")
+            }
+            Err(_) => format!("{addr} over {transport}: answered another question in {took}"),
+        }
     }
 
     /// One upstream, and again over TCP if its reply was cut and that is wanted.
@@ -244,20 +260,16 @@ fn is_truncated(message: &[u8]) -> bool {
 
 impl Asked {
     pub fn explain(&self) -> String {
-        let mut text = String::new();
-        for Trouble { addr, what } in &self.trouble {
-            let _ = match what {
-                What::Down => write!(text, "{addr} is down; "),
-                What::Error(error) => write!(text, "{addr} failed ({error}); "),
-                What::Code(rcode) => write!(text, "{addr} answered {rcode}, so another is asked; "),
-            };
-        }
         let took = golang::GoDuration::from(self.took);
-        let _ = match (&self.end, self.last) {
-            (End::Answer(_), Some(addr)) => write!(text, "{addr} answered in {took}"),
-            (End::WrongQuestion, Some(addr)) => write!(text, "{addr} answered another question"),
-            _ => write!(text, "gave up after {took}"),
-        };
-        text
+        match (&self.end, self.last) {
+            (End::Answer(_), Some(addr)) => format!("{addr} answered in {took}"),
+            (End::WrongQuestion, Some(addr)) => format!("{addr} answered another question"),
+            _ => format!("gave up after {took}"),
+        }
+    }
+
+    /// What was done about each upstream, in order.
+    pub fn take_steps(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.steps)
     }
 }

@@ -135,6 +135,7 @@ impl Plugin for Forward {
             },
             deadline: visit.deadline().map_or(ours, |end| end.min(ours)),
             observed: tapping.is_some() || visit.spans().is_some(),
+            explained: visit.is_explained(),
         };
         let next = self.next();
         let asked = async move {
@@ -205,8 +206,11 @@ struct Next {
 }
 
 /// Brings what came of an exchange into the walk.
-fn finish(asked: Asked, next: &Next, visit: &mut Visit<'_>) -> Step {
+fn finish(mut asked: Asked, next: &Next, visit: &mut Visit<'_>) -> Step {
     visit.note(|_| asked.explain());
+    for step in asked.take_steps() {
+        visit.note_step(|_| step);
+    }
     match asked.end {
         End::Answer(message) => {
             if visit.reply.decode(&message).is_none() {

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
-use upstream::{Options, Scheme, Upstream};
+use upstream::{Network, Options, Scheme, Upstream};
 
 use super::LOG;
 use super::pools::Pools;
@@ -25,6 +25,18 @@ pub(super) struct Target {
     pub upstream: Arc<Upstream>,
     pub streak: Streak,
     endpoint: Endpoint,
+}
+
+impl Target {
+    /// What a query travels over, if it goes out by this network.
+    pub fn transport(&self, network: Network) -> &'static str {
+        match (self.endpoint.scheme, network) {
+            (Scheme::Dns, Network::Udp) => "udp",
+            (Scheme::Dns, Network::Tcp) => "tcp",
+            (Scheme::Tls, _) => "tls",
+            (Scheme::Https, _) => "https",
+        }
+    }
 }
 
 /// What tells upstreams with the same settings apart.

@@ -90,7 +90,7 @@ fn who_is_down_stays_down() {
     bad.switch_off();
     let is_down = |config: &Config| {
         let asked = ask_of(config, "www.example A");
-        asked.notes.iter().any(|note| note.text.contains(&format!("{} is down; ", bad.addr())))
+        asked.notes.iter().any(|note| note.text.contains(&format!("{} is down: ", bad.addr())))
     };
     eventually("it is down", || is_down(&running));
     let next = after(&running, &corefile("errors")).expect("it loads");
@@ -117,7 +117,7 @@ fn name_servers_of_files_stay() {
     (task.work)();
     let is_down = |config: &Config| {
         let asked = ask_of(config, "www.example A");
-        asked.notes.iter().any(|note| note.text.contains("127.0.0.249:53 is down; "))
+        asked.notes.iter().any(|note| note.text.contains("127.0.0.249:53 is down: "))
     };
     eventually("it is down", || is_down(&running));
     let next = after(&running, &corefile).expect("it loads");
