@@ -66,4 +66,5 @@ mod spelling;
 mod spoilt;
 mod translation;
 
+pub use kubernetes::Kubeconfig;
 pub use order::PLUGINS;

@@ -7,7 +7,7 @@ use foldhash::quality::RandomState;
 use server::{Existence, Outside, Place, Reached, Visit};
 use wire::{Class, Name, NameBuf, Owner, Query, Reply, Rtype, Section};
 
-use super::{K8sExternal, Zone};
+use super::{K8sExternal, Zone, explain};
 use crate::distinct::Distinct;
 use crate::records::{push_address, push_srv, rtype, share};
 
@@ -106,12 +106,13 @@ impl K8sExternal {
                 );
             }
         });
-        visit.note(|_| names_of(outside, address));
-        match (found, complete) {
+        let existence = match (found, complete) {
             (true, _) => Existence::Exists,
             (false, true) => Existence::Nowhere,
             (false, false) => Existence::Unknown,
-        }
+        };
+        explain(visit, outside, existence, |_| names_of(outside, address));
+        existence
     }
 }
 

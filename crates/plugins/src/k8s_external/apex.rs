@@ -110,10 +110,7 @@ impl K8sExternal {
             }
             Existence::Nowhere => Rcode::NXDOMAIN,
             // What is missing may only be late.
-            Existence::Unknown => {
-                visit.note(|_| "the cluster is not known completely yet".to_owned());
-                Rcode::SERVFAIL
-            }
+            Existence::Unknown => Rcode::SERVFAIL,
         };
         self.deny(visit, rcode, outside, zone);
         Step::Answer

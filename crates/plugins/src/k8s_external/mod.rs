@@ -18,7 +18,7 @@ mod tests;
 
 use std::sync::{Arc, OnceLock};
 
-use server::{Link, Plugin, Step, Visit};
+use server::{Existence, Link, Outside, Plugin, Step, Visit};
 use wire::{Flags, Name, NameBuf, Query, Rcode, Rtype};
 
 use crate::parse::Fallthrough;
@@ -74,7 +74,7 @@ impl Plugin for K8sExternal {
         }
         let front = front(visit.query, at);
         let Found { existence, aliases } = self.services(visit.query, visit.reply, outside, zone, front);
-        visit.note(|query| outside.reason(self::front(query, at), self.headless));
+        explain(visit, outside, existence, |query| outside.reason(self::front(query, at), self.headless));
         if !aliases.is_empty() {
             return aliases::follow(visit, aliases, outside.ttl());
         }
@@ -93,6 +93,23 @@ impl K8sExternal {
     fn zone_of(&self, name: Name<'_>) -> Option<(&Zone, usize)> {
         let zones = self.zones.iter();
         zones.filter_map(|zone| Some((zone, name.offset_of(zone.name.as_name())?))).min_by_key(|(_, at)| *at)
+    }
+}
+
+/// Notes the reason of an answer, or what is not known of the cluster if the reason would take that for absent.
+fn explain(
+    visit: &mut Visit<'_>,
+    outside: &dyn Outside,
+    existence: Existence,
+    reason: impl FnOnce(&Query) -> String,
+) {
+    if visit.is_explained() {
+        let mut unknown = outside.unknown();
+        let is_false = existence == Existence::Unknown;
+        if is_false && unknown.is_empty() {
+            unknown.push("the cluster became known completely while it was asked; try again".to_owned());
+        }
+        visit.note_unless_unknown(unknown, is_false, reason);
     }
 }
 

@@ -4,17 +4,39 @@ use std::fmt::Display;
 use std::net::IpAddr;
 
 use cluster::object::{EndpointSlice, Service, ServiceImport, ServiceType};
-use cluster::{Entry, Holder, Key, Snapshot};
+use cluster::{Cluster, Entry, Holder, Key, Kind, Snapshot};
 use wire::Rtype;
 
 use super::behind::Behind;
+use super::decide::Verdict;
 use super::filter::Filter;
 use super::find::Ask;
 use super::options::Pods;
 use super::request::{Asked, Part, Request};
-use super::{Kubernetes, endpoint_name, wildcards};
+use super::{Kubernetes, endpoint_name, unknown, wildcards};
 
-pub(super) fn reason(ask: &Ask<'_>, qtype: Rtype) -> String {
+/// Why an answer is what it is.
+pub(super) struct Explanation {
+    /// Lines about what is not known of the cluster.
+    pub unknown: Vec<String>,
+    /// Takes what is not known for absent.
+    pub is_false: bool,
+    pub reason: String,
+}
+
+pub(super) fn explain(ask: &Ask<'_>, qtype: Rtype, cluster: &Cluster, verdict: &Verdict) -> Explanation {
+    let lines = |kinds: &[Kind]| unknown::lines(ask.plugin, cluster, ask.snapshot, kinds);
+    let unknown = lines(&unknown::needed(ask, qtype));
+    let is_false = !unknown.is_empty() && matches!(verdict, Verdict::NoName | Verdict::NoData);
+    let unknown = match verdict {
+        // No name is denied before all is known.
+        Verdict::NoName => lines(&ask.plugin.kinds),
+        _ => unknown,
+    };
+    Explanation { unknown, is_false, reason: reason(ask, qtype) }
+}
+
+fn reason(ask: &Ask<'_>, qtype: Rtype) -> String {
     if matches!(qtype, Rtype::AXFR | Rtype::IXFR) {
         return "zones are handed out by the plugin transfer".to_owned();
     }

@@ -18,6 +18,7 @@ mod external_name;
 mod filter;
 mod find;
 mod foresight;
+mod kubeconfig;
 mod metadata;
 mod number;
 mod options;
@@ -30,20 +31,22 @@ mod setup;
 mod target;
 #[cfg(test)]
 pub(crate) mod tests;
+mod unknown;
 mod watched;
 mod wildcards;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
-use cluster::{Joined, Kind, Snapshot, Staleness};
+use cluster::{Joined, Kind, Snapshot, Staleness, Unlisted};
 use server::log::{self, Logger};
-use server::{Foresight, Link, Metadata, Outside, Plugin, Ready, SearchPath, Step, Visit};
+use server::{FirstData, Foresight, Link, Metadata, Outside, Plugin, Ready, SearchPath, Step, Visit};
 use wire::{Name, NameBuf, Query, Rcode};
 
 use apex::Soa;
 use decide::Verdict;
 use find::Ask;
+pub use kubeconfig::Kubeconfig;
 use options::Options;
 pub(crate) use setup::setup;
 use watched::{Clusters, Watched};
@@ -87,12 +90,19 @@ impl Plugin for Kubernetes {
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let Some((zone, at)) = self.zone_of(visit.query.question.lower()) else { return Step::Next };
         let Some(cluster) = self.watched.cluster() else {
+            if visit.is_explained() {
+                visit.note_unless_unknown(vec![unknown::not_opened(self)], true, |_| String::new());
+            }
             return Step::error(Rcode::SERVFAIL, "the cluster is not watched yet");
         };
         let snapshot = cluster.snapshot();
         let (query, reply) = (&*visit.query, &mut *visit.reply);
         let verdict = decide::decide(&self.ask(query, &snapshot, zone, at), query, reply);
-        visit.note(|query| explain::reason(&self.ask(query, &snapshot, zone, at), query.question.qtype));
+        if visit.is_explained() {
+            let ask = self.ask(visit.query, &snapshot, zone, at);
+            let why = explain::explain(&ask, visit.query.question.qtype, cluster, &verdict);
+            visit.note_unless_unknown(why.unknown, why.is_false, |_| why.reason);
+        }
         let denial = match verdict {
             Verdict::Answered => return Step::Answer,
             Verdict::Refused => return Step::fail(Rcode::REFUSED),
@@ -106,10 +116,7 @@ impl Plugin for Kubernetes {
                 return Step::Next;
             }
             // What is missing may only be late.
-            Verdict::NoName if !self.is_synced(&snapshot) => {
-                visit.note(|_| "the cluster is not known completely yet".to_owned());
-                Rcode::SERVFAIL
-            }
+            Verdict::NoName if !self.is_synced(&snapshot) => Rcode::SERVFAIL,
             Verdict::NoName => Rcode::NXDOMAIN,
         };
         Soa::of(&self.ask(visit.query, &snapshot, zone, at)).deny(visit.query, visit.reply, denial);
@@ -165,6 +172,14 @@ impl Ready for Kubernetes {
     /// `https://10.0.0.1:443 stale for 42s: services: connection refused`
     fn why_not(&self) -> Option<String> {
         self.stale().map(|stale| format!("{} {stale}", self.watched.source()))
+    }
+
+    fn first_data(&self) -> FirstData {
+        let Some(cluster) = self.watched.cluster() else { return FirstData::Pending };
+        let state = |why: Unlisted| if why.is_error() { FirstData::Failing } else { FirstData::Pending };
+        let unlisted = cluster.unlisted(&cluster.snapshot());
+        let mine = unlisted.into_iter().filter(|(kind, _)| self.kinds.contains(kind));
+        mine.map(|(_, why)| state(why)).max().unwrap_or(FirstData::Complete)
     }
 }
 

@@ -13,6 +13,7 @@ use super::explain;
 use super::filter::Filter;
 use super::request::Asked;
 use super::target::{Identity, Target};
+use super::unknown;
 
 impl Outside for Kubernetes {
     fn find(&self, front: &[u8], endpoints: bool, each: &mut dyn FnMut(Reached<'_>)) -> Existence {
@@ -65,7 +66,14 @@ impl Outside for Kubernetes {
     fn reason(&self, front: &[u8], endpoints: bool) -> String {
         match self.watched.cluster() {
             Some(cluster) => self.why(&cluster.snapshot(), front, endpoints),
-            None => "the cluster is not watched yet".to_owned(),
+            None => unknown::not_opened(self),
+        }
+    }
+
+    fn unknown(&self) -> Vec<String> {
+        match self.watched.cluster() {
+            Some(cluster) => unknown::lines(self, cluster, &cluster.snapshot(), &self.kinds),
+            None => vec![unknown::not_opened(self)],
         }
     }
 }

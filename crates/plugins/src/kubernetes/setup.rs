@@ -11,7 +11,7 @@ use wire::{Name, NameBuf};
 
 use super::options::Options;
 use super::watched::Clusters;
-use super::{Kubernetes, LOG, Zone, register_metrics};
+use super::{Kubernetes, LOG, Zone, kubeconfig, register_metrics};
 use crate::parse::is_under_any;
 use crate::resolv_conf;
 
@@ -48,7 +48,7 @@ fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Option
     let settings = s.settings();
     let want = options.want(settings.metadata_zones.is_some(), settings.outside);
     let clusters = s.shared("", Clusters::default);
-    let watched = clusters.get(&options.source());
+    let watched = clusters.get(&kubeconfig::instead_of(options.source()));
     let too_many = || s.c.bare_err("too many different label selectors for one cluster");
     let joined = watched.join(&want).ok_or_else(too_many)?;
     let zone = |name: NameBuf| Zone {

@@ -50,6 +50,11 @@ impl Clusters {
             Instant::now()
         })
     }
+
+    /// How long ago the watches began.
+    pub fn waited(&self) -> Duration {
+        self.began.get().map(Instant::elapsed).unwrap_or_default()
+    }
 }
 
 impl Watched {

@@ -23,6 +23,9 @@ pub trait Outside {
 
     /// Why [`Outside::find`] says what it says, for explanations.
     fn reason(&self, front: &[u8], endpoints: bool) -> String;
+
+    /// What is not known of the cluster and why, a line each; then what seems missing may be there.
+    fn unknown(&self) -> Vec<String>;
 }
 
 /// One way in from outside.

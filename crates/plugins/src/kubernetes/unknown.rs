@@ -1,0 +1,225 @@
+//! What is not known of the cluster and why: nobody may take that for absent.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use cluster::object::ServiceType;
+use cluster::{Cluster, Kind, Snapshot, Source, Unlisted};
+use wire::Rtype;
+
+use super::explain::{list, namespace};
+use super::find::Ask;
+use super::options::Pods;
+use super::request::{Asked, Part, Request};
+use super::{Kubernetes, wildcards};
+
+/// What kube and hyper write before the cause.
+const WRAPPERS: [&str; 3] = ["ServiceError: ", "client error (Connect): ", "tcp connect error: "];
+
+/// Lines about the kinds among `needed` that were not listed: what happened, then what to do.
+pub(super) fn lines(
+    plugin: &Kubernetes,
+    cluster: &Cluster,
+    snapshot: &Snapshot,
+    needed: &[Kind],
+) -> Vec<String> {
+    let unlisted: Vec<_> =
+        cluster.unlisted(snapshot).into_iter().filter(|(kind, _)| needed.contains(kind)).collect();
+    let source = Described { source: plugin.watched.source(), address: cluster.address() };
+    let mut lines = Vec::new();
+    for (kind, why) in &unlisted {
+        for line in source.error(*kind, why) {
+            // One that cannot be reached cannot for any kind.
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    let kinds = |state: Unlisted| {
+        let kinds = unlisted.iter().filter(|(_, why)| *why == state).map(|(kind, _)| kind.plural());
+        Some(list(kinds)).filter(|kinds| !kinds.is_empty())
+    };
+    lines
+        .extend(kinds(Unlisted::Unanswered).map(|kinds| source.unanswered(&kinds, plugin.clusters.waited())));
+    let listing = |kinds| format!("not known yet: {kinds} are still being listed at {}", source.address);
+    lines.extend(kinds(Unlisted::Listing).map(listing));
+    lines
+}
+
+/// The line about a source that nobody could open so far.
+pub(super) fn not_opened(plugin: &Kubernetes) -> String {
+    hung(plugin.watched.source())
+}
+
+fn hung(folder: &impl Display) -> String {
+    format!("cannot read {folder}: gave up waiting, its file system may hang")
+}
+
+struct Described<'a> {
+    source: &'a Source,
+    address: String,
+}
+
+impl Described<'_> {
+    fn error(&self, kind: Kind, why: &Unlisted) -> Vec<String> {
+        let (address, kinds) = (&self.address, kind.plural());
+        match (self.source, why) {
+            (_, Unlisted::Unanswered | Unlisted::Listing) => Vec::new(),
+            (Source::Manifests(_), Unlisted::Unreachable { why } | Unlisted::Failed { why, .. }) => {
+                vec![format!("cannot read {address}: {why}")]
+            }
+            (_, Unlisted::Unreachable { why }) => vec![
+                format!("cannot reach {address}: {}", cause(why)),
+                "check the address, and that the API server accepts connections from here".to_owned(),
+            ],
+            (source, Unlisted::Failed { status: Some(401), why }) => vec![
+                format!("cannot log in at {address}: {}", refusal(why)),
+                format!("check the token or client certificate of {source}"),
+            ],
+            (_, Unlisted::Failed { status: Some(403), why }) => vec![
+                format!("cannot list {kinds} at {address}: {}", refusal(why)),
+                format!(
+                    "grant list and watch on {kinds} ({}) to the account, see deploy/kubernetes",
+                    group(kind)
+                ),
+            ],
+            (_, Unlisted::Failed { status: Some(_), why }) => {
+                vec![format!("cannot list {kinds} at {address}: {}", refusal(why))]
+            }
+            (_, Unlisted::Failed { status: None, why }) => {
+                vec![format!("cannot list {kinds} at {address}: {}", cause(why))]
+            }
+        }
+    }
+
+    fn unanswered(&self, kinds: &impl Display, waited: Duration) -> String {
+        let (address, seconds) = (&self.address, waited.as_secs());
+        match self.source {
+            Source::Manifests(_) => hung(address),
+            _ => format!("no answer from {address} for {kinds}: gave up after {seconds}s"),
+        }
+    }
+}
+
+fn cause(why: &str) -> &str {
+    WRAPPERS.iter().fold(why, |why, wrapper| why.strip_prefix(wrapper).unwrap_or(why))
+}
+
+/// `403 Forbidden (services is forbidden: ...)`
+fn refusal(why: &str) -> String {
+    why.split_once(": ").map_or_else(|| why.to_owned(), |(status, said)| format!("{status} ({said})"))
+}
+
+fn group(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Namespace | Kind::Service | Kind::Pod => "core",
+        Kind::EndpointSlice => "discovery.k8s.io",
+        Kind::ServiceImport => "multicluster.x-k8s.io",
+    }
+}
+
+/// The kinds without which a question cannot be answered for sure.
+pub(super) fn needed(ask: &Ask<'_>, qtype: Rtype) -> Vec<Kind> {
+    let all = || ask.plugin.kinds.clone();
+    match ask.request() {
+        _ if matches!(qtype, Rtype::AXFR | Rtype::IXFR) || qtype == Rtype::TXT && ask.is_version() => {
+            Vec::new()
+        }
+        // Its addresses are those of our own Service.
+        _ if ask.is_name_server() || ask.is_apex() && qtype == Rtype::NS => all(),
+        _ if ask.zone.is_reverse => all(),
+        Request::Apex | Request::Invalid => Vec::new(),
+        Request::Pod(asked) => match ask.plugin.options.pods {
+            Pods::Disabled => Vec::new(),
+            Pods::Insecure => vec![Kind::Namespace],
+            Pods::Verified if has_no_namespace(ask, &asked) => vec![Kind::Namespace],
+            Pods::Verified => vec![Kind::Namespace, Kind::Pod],
+        },
+        Request::Service(asked) if ask.plugin.options.wildcards && wildcards::is_asked(&asked) => all(),
+        Request::Service(asked) => of_service(ask, &asked),
+    }
+}
+
+/// In a namespace that is not shown nothing else counts.
+fn has_no_namespace(ask: &Ask<'_>, asked: &Asked<'_>) -> bool {
+    namespace(ask.plugin, ask.snapshot, asked.namespace).is_some()
+}
+
+fn of_service(ask: &Ask<'_>, asked: &Asked<'_>) -> Vec<Kind> {
+    if !ask.plugin.options.names(asked.namespace) {
+        return Vec::new();
+    }
+    let knows_namespaces = ask.snapshot.has_synced(Kind::Namespace);
+    if asked.name.is_empty() || knows_namespaces && has_no_namespace(ask, asked) {
+        return vec![Kind::Namespace];
+    }
+    let kind = if ask.zone.is_multicluster { Kind::ServiceImport } else { Kind::Service };
+    let entry = ask.snapshot.entry(asked.key);
+    let needs_endpoints = match entry.and_then(|entry| entry.service.as_ref()) {
+        _ if ask.zone.is_multicluster => true,
+        None => !ask.snapshot.has_synced(kind),
+        Some(service) => match service.kind {
+            ServiceType::Headless => true,
+            _ => {
+                !matches!(asked.part, Part::All | Part::Port { .. })
+                    || ask.plugin.options.ignore_empty_service
+            }
+        },
+    };
+    let mut kinds = vec![Kind::Namespace, kind];
+    if needs_endpoints && ask.plugin.kinds.contains(&Kind::EndpointSlice) {
+        kinds.push(Kind::EndpointSlice);
+    }
+    kinds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the API server of the tests of `rhumb explain` does not do.
+    #[test]
+    fn lines_about_sources() {
+        let manifests = Source::Manifests("/cluster".into());
+        let failed = |status, why: &str| Unlisted::Failed { status, why: why.to_owned() };
+        for (source, kind, why, expected) in [
+            (
+                &manifests,
+                Kind::Pod,
+                Unlisted::Unreachable { why: "Permission denied (os error 13)".to_owned() },
+                "cannot read SOURCE: Permission denied (os error 13)",
+            ),
+            (
+                &Source::InCluster,
+                Kind::ServiceImport,
+                failed(None, "the server has no ServiceImports (multicluster.x-k8s.io)"),
+                "cannot list serviceimports at SOURCE: the server has no ServiceImports (multicluster.x-k8s.io)",
+            ),
+            (
+                &Source::InCluster,
+                Kind::Service,
+                failed(Some(503), "503 Service Unavailable"),
+                "cannot list services at SOURCE: 503 Service Unavailable",
+            ),
+            (
+                &Source::InCluster,
+                Kind::Service,
+                failed(Some(500), "500 Internal Server Error: etcd: no leader"),
+                "cannot list services at SOURCE: 500 Internal Server Error (etcd: no leader)",
+            ),
+            (
+                &Source::InCluster,
+                Kind::Service,
+                failed(Some(401), "401 Unauthorized: Unauthorized"),
+                "cannot log in at SOURCE: 401 Unauthorized (Unauthorized)\n\
+                 check the token or client certificate of in-cluster",
+            ),
+        ] {
+            let described = Described { source, address: "SOURCE".to_owned() };
+            assert_eq!(described.error(kind, &why).join("\n"), expected);
+        }
+        let described = Described { source: &manifests, address: "SOURCE".to_owned() };
+        let hung = "cannot read SOURCE: gave up waiting, its file system may hang";
+        assert_eq!(described.unanswered(&"pods", Duration::ZERO), hung);
+    }
+}
