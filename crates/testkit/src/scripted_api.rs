@@ -34,6 +34,19 @@ use crate::cluster::objects::{Object, Resource};
 use crate::error::{Context, Result};
 use store::Store;
 
+/// What goes wrong with requests for a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// 403, in the words of a real server about a user `x`.
+    Forbidden,
+    /// 401.
+    Unauthorized,
+    /// They are read and never answered.
+    Silence,
+    /// Lists begin, with all objects, and never end.
+    Unfinished,
+}
+
 /// Ends when dropped; watches end with it.
 pub struct ScriptedApi {
     addr: SocketAddr,
@@ -73,6 +86,11 @@ impl ScriptedApi {
     /// Adds or changes an object, and tells everybody who watches its kind.
     pub fn apply(&self, object: &Object) {
         self.store.apply(object);
+    }
+
+    /// From now on requests for a kind end like this.
+    pub fn on(&self, resource: Resource, trouble: Trouble) {
+        self.store.trouble(resource, trouble);
     }
 
     /// How many watch a kind now, as far as is known: one who has gone is missed with the next change.

@@ -25,6 +25,11 @@ impl Resource {
         self.row().1
     }
 
+    /// Empty for the core group.
+    pub fn group(self) -> &'static str {
+        self.api_version().split_once('/').map_or("", |(group, _)| group)
+    }
+
     /// As the API's paths say it.
     pub fn plural(self) -> &'static str {
         self.row().2

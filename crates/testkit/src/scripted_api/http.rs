@@ -1,13 +1,16 @@
 //! HTTP/1.1, as much of it as clients of the API use: GET without a body, answers whole or in chunks.
 
-use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::TcpStream;
 
+use super::Trouble;
 use super::request::{self, Wanted};
 use super::store::{Store, Watch};
 use crate::error::Result;
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+
+const NOTHING_ELSE: &str = "the script has nothing else";
 
 /// How much of what is waiting goes out in one chunk.
 const CHUNK: usize = 64 << 10;
@@ -18,16 +21,40 @@ pub fn serve(stream: &TcpStream, store: &Store) -> Result<()> {
     let mut reader = BufReader::new(stream);
     let mut writer = BufWriter::with_capacity(CHUNK, stream);
     while let Some((target, takes_protobuf)) = head(&mut reader)? {
-        match request::read(&target) {
-            None => refuse(&mut writer, "404 Not Found", "NotFound", 404)?,
-            Some(_) if !takes_protobuf => refuse(&mut writer, "406 Not Acceptable", "NotAcceptable", 406)?,
+        let wanted = request::read(&target);
+        match wanted.as_ref().and_then(|(resource, _)| Some((*resource, store.trouble_with(*resource)?))) {
+            Some((resource, Trouble::Forbidden)) => {
+                let (kind, group) = (resource.plural(), resource.group());
+                let message = format!(
+                    "{kind} is forbidden: User \"x\" cannot list resource \"{kind}\" in API group \"{group}\" at the \
+                     cluster scope"
+                );
+                refuse(&mut writer, "403 Forbidden", "Forbidden", 403, &message)?;
+                continue;
+            }
+            Some((_, Trouble::Unauthorized)) => {
+                refuse(&mut writer, "401 Unauthorized", "Unauthorized", 401, "Unauthorized")?;
+                continue;
+            }
+            // The peer has to hang up.
+            Some((_, Trouble::Silence)) => {
+                reader.read_to_end(&mut Vec::new())?;
+                return Ok(());
+            }
+            Some((_, Trouble::Unfinished)) | None => {}
+        }
+        match wanted {
+            None => refuse(&mut writer, "404 Not Found", "NotFound", 404, NOTHING_ELSE)?,
+            Some(_) if !takes_protobuf => {
+                refuse(&mut writer, "406 Not Acceptable", "NotAcceptable", 406, NOTHING_ELSE)?;
+            }
             Some((resource, Wanted::List { limit, from })) => {
                 answer(&mut writer, "200 OK", PROTOBUF, &store.page(resource, limit, from))?;
             }
             Some((resource, Wanted::Stream)) => return watch(writer, store.stream(resource)),
             Some((resource, Wanted::Watch { version })) => match store.watch(resource, version) {
                 Some(changes) => return watch(writer, changes),
-                None => refuse(&mut writer, "410 Gone", "Expired", 410)?,
+                None => refuse(&mut writer, "410 Gone", "Expired", 410, NOTHING_ELSE)?,
             },
         }
     }
@@ -51,13 +78,13 @@ fn head(reader: &mut impl BufRead) -> Result<Option<(String, bool)>> {
     Ok(Some((target, takes_protobuf)))
 }
 
-fn refuse(writer: &mut impl Write, status: &str, reason: &str, code: u16) -> Result<()> {
+fn refuse(writer: &mut impl Write, status: &str, reason: &str, code: u16, message: &str) -> Result<()> {
     let body = serde_json::json!({
         "kind": "Status",
         "apiVersion": "v1",
         "status": "Failure",
         "reason": reason,
-        "message": format!("the script has nothing else ({reason})"),
+        "message": message,
         "code": code,
     });
     answer(writer, status, "application/json", body.to_string().as_bytes())

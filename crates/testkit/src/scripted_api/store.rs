@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::encode;
+use super::{Trouble, encode};
 use crate::cluster::objects::{Object, Resource};
 
 /// One frame of a watch; all who watch share it.
@@ -19,6 +19,7 @@ pub struct Store {
 struct State {
     version: u64,
     kinds: BTreeMap<Resource, Kind>,
+    troubles: BTreeMap<Resource, Trouble>,
 }
 
 #[derive(Default)]
@@ -66,15 +67,26 @@ impl Store {
         encode::page(resource, items, version, next)
     }
 
+    pub fn trouble(&self, resource: Resource, trouble: Trouble) {
+        self.lock().troubles.insert(resource, trouble);
+    }
+
+    pub fn trouble_with(&self, resource: Resource) -> Option<Trouble> {
+        self.lock().troubles.get(&resource).copied()
+    }
+
     /// A list as a watch.
     pub fn stream(&self, resource: Resource) -> Watch {
         let mut state = self.lock();
         let version = state.version;
+        let ends = state.troubles.get(&resource) != Some(&Trouble::Unfinished);
         let kind = state.kinds.entry(resource).or_default();
         let objects = kind.objects.values();
         let mut first: Vec<Frame> =
             objects.map(|object| encode::event(resource, "ADDED", object.clone()).into()).collect();
-        first.push(encode::list_ends(resource, version).into());
+        if ends {
+            first.push(encode::list_ends(resource, version).into());
+        }
         Watch { first, changes: kind.watch() }
     }
 
