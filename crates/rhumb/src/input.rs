@@ -65,6 +65,11 @@ impl Corefile {
         !matches!(self.conf, Conf::Default)
     }
 
+    /// Whether there is none, so that the built-in one would be read.
+    pub fn is_missing(&self) -> bool {
+        matches!(self.conf, Conf::Default) && !Disk.exists("Corefile")
+    }
+
     fn input(&self, name: &str, contents: Vec<u8>) -> Input {
         Input { name: name.to_owned(), contents, dns_port: self.dns_port.clone() }
     }

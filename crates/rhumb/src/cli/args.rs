@@ -133,13 +133,25 @@ pub enum Output {
 /// Say what would be answered to a query, and why
 ///
 /// Takes one query through the server block and the plugins of a Corefile, without opening any port, and shows what
-/// each of them decided.
+/// each of them decided. Takes at most 10 seconds, whatever does not answer.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
   rhumb explain web.shop.example --conf Corefile
   rhumb explain web.shop.example AAAA --conf Corefile --client 10.1.2.3
-  rhumb explain version.bind TXT --class CH --conf Corefile")]
+  rhumb explain web.shop.svc.cluster.local --kubeconfig ~/.kube/config --context test
+  rhumb explain version.bind TXT --class CH --conf Corefile
+
+Where a kubernetes plugin reads its cluster, the first of:
+  --kubeconfig, --context    replace what the Corefile names, other than manifests
+  the Corefile               manifests, kubeconfig or endpoint
+  $KUBECONFIG                the first of its files that exists
+  the pod                    its service account
+
+Exit codes:
+  0    explained; what is shown as missing is missing
+  1    wrong usage, a Corefile with errors, or a kubeconfig that cannot be read
+  2    a source is not known completely or did not answer in time, so the answer cannot be trusted")]
 pub struct ExplainArgs {
     /// The name to ask for
     pub name: String,
@@ -149,6 +161,12 @@ pub struct ExplainArgs {
     /// The Corefile; `stdin` reads standard input. Default: ./Corefile
     #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
     pub conf: String,
+    /// Read the cluster with the credentials in this kubeconfig, whatever the Corefile says
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The context of the kubeconfig; its current one if not given
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
     /// Who asks
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub client: IpAddr,

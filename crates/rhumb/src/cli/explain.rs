@@ -1,10 +1,13 @@
 //! `rhumb explain`: one query through a Corefile, with everybody's reasons.
 
 mod present;
+mod sources;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use server::{Address, Answered, Client, Config, Service, Transport, config, log, runtime};
 use wire::{Class, NameBuf, Query, Rtype};
@@ -13,6 +16,19 @@ use super::args::{ExplainArgs, Output};
 use super::{complain, print};
 use crate::input::Corefile;
 use present::{as_json, as_text};
+
+/// Whatever does not answer is given up after this time.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A source is not known completely, or not in time.
+const UNKNOWN: u8 = 2;
+
+/// What the thread that may hang reports to the one that does not.
+enum Progress {
+    /// What it does next.
+    Begins(String),
+    Ends(Result<Box<Explained>, String>),
+}
 
 /// One query and what came of it.
 struct Explained {
@@ -24,24 +40,67 @@ struct Explained {
     answered: Answered,
 }
 
-pub fn main(args: &ExplainArgs) -> ExitCode {
+pub fn main(args: ExplainArgs) -> ExitCode {
     // The query is not a client's: it belongs into no log, and the reasons are told below.
     log::set_output(Box::new(std::io::sink()));
-    match explain(args) {
-        Ok(explained) => match args.output {
-            Output::Text => print(as_text(&explained).as_bytes()),
-            Output::Json => print(format!("{:#}\n", as_json(&explained)).as_bytes()),
-        },
-        Err(message) => complain(&message),
+    let (deadline, output) = (Instant::now() + LIMIT, args.output);
+    let (sender, progress) = mpsc::channel();
+    thread::spawn(move || {
+        // Nobody receives it any more once the time is over.
+        let begins = |what: String| drop(sender.send(Progress::Begins(what)));
+        let ends = explain(&args, &begins).map(Box::new);
+        let _ = sender.send(Progress::Ends(ends));
+    });
+    let mut doing = "starting".to_owned();
+    loop {
+        match progress.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Progress::Begins(what)) => doing = what,
+            Ok(Progress::Ends(Ok(explained))) => return show(&explained, output),
+            Ok(Progress::Ends(Err(message))) => return complain(&message),
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                complain(&format!("gave up after {}s while {doing}", LIMIT.as_secs()));
+                return ExitCode::from(UNKNOWN);
+            }
+            Err(mpsc::RecvTimeoutError::Disconnected) => return complain(&format!("panicked while {doing}")),
+        }
     }
 }
 
-fn explain(args: &ExplainArgs) -> Result<Explained, String> {
+fn show(explained: &Explained, output: Output) -> ExitCode {
+    let printed = match output {
+        Output::Text => print(as_text(explained).as_bytes()),
+        Output::Json => print(format!("{:#}\n", as_json(explained)).as_bytes()),
+    };
+    if explained.is_complete() { printed } else { ExitCode::from(UNKNOWN) }
+}
+
+impl Explained {
+    /// Whether the plugins knew all they needed for the answer.
+    fn is_complete(&self) -> bool {
+        !self.answered.notes.iter().any(|note| note.incomplete)
+    }
+}
+
+fn explain(args: &ExplainArgs, begins: &dyn Fn(String)) -> Result<Explained, String> {
     let query = query(args)?;
-    let input = Corefile::named(&args.conf, &args.dns_port.to_string())?.read()?;
-    let config = config::build(&input, plugins::PLUGINS, &corefile::Disk)
+    let shown = if args.conf.is_empty() { "Corefile" } else { &args.conf };
+    begins(format!("reading {shown}"));
+    let corefile = Corefile::named(&args.conf, &args.dns_port.to_string())?;
+    if corefile.is_missing() {
+        return Err(
+            "no Corefile: there is no ./Corefile; name one with --conf FILE, or pipe it in with --conf stdin"
+                .to_owned(),
+        );
+    }
+    if let Some(kubeconfig) = sources::kubeconfig(args)? {
+        kubeconfig.choose();
+    }
+    let config = config::build(&corefile.read()?, plugins::PLUGINS, &corefile::Disk)
         .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
-    config.prepare()?;
+    let config = Arc::new(config);
+    begins(format!("waiting for what the plugins of {shown} answer from"));
+    sources::gather(&config)?;
+    begins("answering the query".to_owned());
     let (address, service) = listener(&config, args.server.as_deref())?;
     let client = Client {
         remote: SocketAddr::new(args.client, 40000),

@@ -23,10 +23,18 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         return coredns::main(&words);
     }
-    match Args::parse_from(args).command {
+    let args = match Args::try_parse_from(args) {
+        Ok(args) => args,
+        Err(error) => {
+            // Help is asked for, all else is wrong. If nobody reads it, nothing can be done.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        }
+    };
+    match args.command {
         Command::Serve(args) => serve::main(args),
         Command::Check(args) => check::main(&args),
-        Command::Explain(args) => explain::main(&args),
+        Command::Explain(args) => explain::main(args),
         Command::Plugins => list::main(),
         Command::Example(args) => example::main(&args),
         Command::Completions { shell } => {

@@ -33,6 +33,13 @@ pub fn as_text(explained: &Explained) -> String {
         Some((reply, question)) => text.push_str(&answer(&reply, &question)),
         None => text.push_str(";; no answer\n"),
     }
+    if let Some(note) = answered.notes.iter().find(|note| note.incomplete) {
+        let plugin = note.plugin;
+        let _ = writeln!(
+            text,
+            "\n;; not reliable: {plugin} does not know all it needs for this answer, see above"
+        );
+    }
     text
 }
 
@@ -96,6 +103,7 @@ pub fn as_json(explained: &Explained) -> Value {
         },
         "answered_by": answered.answered_by,
         "error": answered.error,
+        "complete": explained.is_complete(),
     });
     if let Some((reply, question)) = decoded(explained) {
         let (status, flags) = status(&reply, &question);
