@@ -176,15 +176,12 @@ fn servers_that_do_not_answer() {
 }
 
 #[test]
-fn a_file_that_is_never_read_is_given_up() {
+fn a_corefile_that_is_a_fifo_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("Corefile");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let (code, text) = run(folder.path(), &["a.example"], &[], &[]);
-    assert_eq!(
-        (code, text.as_str()),
-        (UNKNOWN, "gave up after TIME while reading Corefile\n[exit code 2]\n")
-    );
+    assert_eq!((code, text.as_str()), (1, "open Corefile: is not a regular file\n[exit code 1]\n"));
 }
 
 /// Flags count more than the Corefile, which counts more than the environment.

@@ -244,7 +244,7 @@ fn a_handshake_that_stalls_takes_half_of_the_time() {
     let asked = ask(&service, "www.example A");
     assert!(present(&asked).contains("192.0.2.1"), "{}", present(&asked));
     assert!(start.elapsed() >= Duration::from_millis(450), "{:?}", start.elapsed());
-    let failed = format!("{tls} failed (context deadline exceeded); ");
+    let failed = format!("{tls} over tls: context deadline exceeded after ");
     assert!(asked.notes.iter().any(|note| note.text.starts_with(&failed)), "{:?}", asked.notes);
 }
 
