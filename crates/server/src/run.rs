@@ -121,7 +121,11 @@ fn banner(server: &Server, version: &str) {
     text.push_str(version);
     match log::format() {
         log::Format::Json => log::info(None, format_args!("{}", text.trim_end())),
-        log::Format::Text => log::raw(&text),
+        log::Format::Text => {
+            log::raw(&text);
+            // Whoever is told next that we serve may write to standard output, too.
+            log::flush();
+        }
     }
 }
 

@@ -92,7 +92,7 @@ impl Visit<'_> {
 
     /// On the way up: the question this plugin had asked below, if it changed it.
     pub fn asked(&self) -> Option<&Question> {
-        self.trail.asked.as_ref()
+        self.trail.asked.first()
     }
 
     /// The name of the plugin that made the reply, for logs and metrics.

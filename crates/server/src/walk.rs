@@ -52,7 +52,9 @@ pub(crate) struct Trail {
     pub error: Option<Cow<'static, str>>,
     /// Questions to put back, with the place of the plugin that changed them.
     pub undo: Vec<(usize, Question)>,
-    pub asked: Option<Question>,
+    /// The question below the plugin that is visited on the way up, if it changed it; at most one. Not in place, since few
+    /// walks ever have one and many wait.
+    pub asked: Vec<Question>,
     pub answered_by: Option<&'static str>,
     /// The place of the same plugin.
     pub answered_at: Option<usize>,
@@ -117,7 +119,7 @@ impl Walk {
                 outcome: Outcome::Failure,
                 error: None,
                 undo: Vec::new(),
-                asked: None,
+                asked: Vec::new(),
                 answered_by: None,
                 answered_at: None,
                 deadline: None,
@@ -137,12 +139,13 @@ impl Walk {
     /// Gets ready for the next query; `time` is the clock's, if somebody just read it.
     pub(crate) fn reset(&mut self, client: Client, time: Option<Instant>) {
         self.client = client;
+        self.reply.clear();
         let trail = &mut self.trail;
         trail.floor = 0;
         trail.outcome = Outcome::Failure;
         trail.error = None;
         trail.undo.clear();
-        trail.asked = None;
+        trail.asked.clear();
         trail.answered_by = None;
         trail.answered_at = None;
         trail.deadline = None;

@@ -109,9 +109,9 @@ impl Query {
             question: Question::new(Name::ROOT, Rtype::NONE, Class::IN),
             has_question: false,
             edns: None,
-            options: Vec::with_capacity(64),
+            options: Vec::new(),
             opt_owner: 0,
-            packet: Vec::with_capacity(512),
+            packet: Vec::new(),
             other_records: 0,
         }
     }

@@ -85,9 +85,9 @@ impl Reply {
             opcode: Opcode::QUERY,
             flags: Flags::QR,
             opt: None,
-            records: Vec::with_capacity(16),
+            records: Vec::new(),
             counts: [0; 3],
-            arena: Vec::with_capacity(512),
+            arena: Vec::new(),
         }
     }
 
@@ -99,9 +99,23 @@ impl Reply {
             if query.opcode == Opcode::QUERY { query.flags.0 & (Flags::RD.0 | Flags::CD.0) } else { 0 };
         self.flags = Flags(Flags::QR.0 | copied);
         self.opt = None;
+        self.clear();
+    }
+
+    /// Drops all records and keeps their room.
+    pub fn clear(&mut self) {
         self.records.clear();
         self.counts = [0; 3];
         self.arena.clear();
+    }
+
+    /// Leaves the room for records to another reply, whose own are dropped. A reply that has some keeps it.
+    pub fn leave_room_to(&mut self, other: &mut Reply) {
+        if self.records.is_empty() && self.arena.is_empty() {
+            other.clear();
+            std::mem::swap(&mut self.records, &mut other.records);
+            std::mem::swap(&mut self.arena, &mut other.arena);
+        }
     }
 
     /// An empty reply with a code.

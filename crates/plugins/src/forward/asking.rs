@@ -197,7 +197,8 @@ impl Asking {
     async fn exchange(&self, target: &Target, connecting: Duration) -> Result<Answer, Failure> {
         let answer = self.exchange_over(self.network, target, connecting).await?;
         if self.core.retry_truncated && answer.network == Network::Udp && is_truncated(&answer.message) {
-            return self.exchange_over(Network::Tcp, target, connecting).await;
+            // Boxed, since few need it and all that wait would have room for it.
+            return Box::pin(self.exchange_over(Network::Tcp, target, connecting)).await;
         }
         Ok(answer)
     }

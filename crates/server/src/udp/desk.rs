@@ -160,7 +160,9 @@ impl Desk<'_> {
         to: ReplyTo,
     ) -> Later {
         let (walk, out) = self.spare.pop().unwrap_or_default();
-        let walk = std::mem::replace(&mut self.walk, walk);
+        let mut walk = std::mem::replace(&mut self.walk, walk);
+        // The worker's next reply needs the room that its last ones took; one that waits may never need it.
+        walk.reply.leave_room_to(&mut self.walk.reply);
         Later { walk, block, service: service.clone(), socket: served.socket.clone(), to, out }
     }
 

@@ -23,6 +23,9 @@ use super::TASK;
 /// A query on its way to its end `T`.
 pub(super) type Finishing<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
+/// So many places are not kept when nobody waits.
+const MANY: usize = 256;
+
 thread_local! {
     /// The number of the bell of this thread.
     static BELL: Cell<usize> = const { Cell::new(0) };
@@ -136,6 +139,10 @@ impl<T> Parked<T> {
         }
         let finishing = finishing.take();
         self.free.push(place);
+        if self.free.len() == self.places.len() && self.places.len() > MANY {
+            // Each waker is a small piece of memory between what the queries had, and keeps it from being given back.
+            (self.places, self.free) = Default::default();
+        }
         match polled? {
             Poll::Ready(finished) => Some(finished),
             Poll::Pending => {

@@ -169,7 +169,7 @@ impl Visit<'_> {
         if self.trail.undo.is_empty() {
             return;
         }
-        self.trail.asked = None;
+        self.trail.asked.clear();
         while let Some((changed_at, _)) = self.trail.undo.last() {
             if *changed_at < place {
                 break;
@@ -178,8 +178,8 @@ impl Visit<'_> {
             self.reply.pin_owners(self.query.question.name());
             if let Some((_, before)) = self.trail.undo.pop() {
                 let asked = self.query.set_question(before);
-                if at_this_plugin && self.trail.asked.is_none() {
-                    self.trail.asked = Some(asked);
+                if at_this_plugin && self.trail.asked.is_empty() {
+                    self.trail.asked.push(asked);
                 }
             }
         }
