@@ -114,8 +114,8 @@ impl Index {
         index
     }
 
-    /// Makes the tables anew from the objects, after a panic may have left them half changed; without the object that
-    /// was being changed.
+    /// Rebuilds the tables from all indexed objects but one: the one whose change panicked and may have left the tables
+    /// half changed.
     pub(crate) fn rebuild_without(&mut self, culprit: &Identity, now: u32) {
         let Snapshot { seed, synced, mut modified, .. } = self.next.clone();
         Moves { internal: true, external: true, multicluster: true }.apply(&mut modified, now);

@@ -56,7 +56,7 @@ impl Files {
     }
 }
 
-/// None if there is no such file. That of a folder says which files are in it, not what is in them.
+/// None if there is no such file. The stamp of a folder changes with the names in it, not with the contents of its files.
 fn stamp(path: &Path) -> Option<Stamp> {
     fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata))
 }

@@ -16,7 +16,7 @@ use crate::endpoint::{self, Bound, Endpoint};
 use crate::http::{HttpBound, HttpServer, Site};
 use crate::setup::Periodic;
 use crate::udp::Workers;
-use crate::{Address, Config, CorefilePoll, Plugin, log, permit, runtime, tcp};
+use crate::{Address, Block, Config, CorefilePoll, Plugin, log, permit, runtime, tcp};
 
 /// How long all of what is under way may take to end when the server stops. Clients ask again after some seconds, and
 /// Kubernetes sends them elsewhere by then.
@@ -70,7 +70,7 @@ impl Server {
         // Workers never wait for anything but packets: more of them than CPUs would only change places.
         self.workers.grow(sockets.unwrap_or(0).min(net::cpu::available()))?;
         let new = self.bind_new(&config)?;
-        for_each_plugin(&config, "plugin-start", |plugin| plugin.start());
+        for_each_plugin(&config.blocks, "plugin-start", |plugin| plugin.start());
         for (address, service) in &config.services {
             if let Some(endpoint) = self.endpoints.get(address) {
                 endpoint.service.store(service.clone());
@@ -84,7 +84,7 @@ impl Server {
             task.abort();
         }
         self.close_unused(replaced);
-        for_each_plugin(&old, "plugin-stop", |plugin| plugin.stop());
+        for_each_plugin(&old.blocks, "plugin-stop", |plugin| plugin.stop());
         Ok(())
     }
 
@@ -201,12 +201,9 @@ impl Server {
 
     /// Plugins flush what they have for others, who may not take it.
     fn stop_plugins(&self) {
-        let config = self.config.blocks.clone();
-        let stopping = runtime::handle().spawn_blocking(move || {
-            for plugin in config.iter().flat_map(|block| block.plugins()) {
-                supervise::step("plugin-stop", || plugin.stop());
-            }
-        });
+        let blocks = self.config.blocks.clone();
+        let stopping = runtime::handle()
+            .spawn_blocking(move || for_each_plugin(&blocks, "plugin-stop", |plugin| plugin.stop()));
         let stopped = runtime::handle().block_on(async { tokio::time::timeout(PLUGIN_STOP, stopping).await });
         if stopped.is_err() {
             log::warning(None, format_args!("plugins have not stopped after {PLUGIN_STOP:?}"));
@@ -214,8 +211,9 @@ impl Server {
     }
 }
 
-fn for_each_plugin(config: &Config, task: &str, work: fn(&dyn Plugin)) {
-    for plugin in config.blocks.iter().flat_map(|block| block.plugins()) {
+/// Calls a hook of every plugin; a panic in one is logged and does not keep the others from theirs.
+pub(crate) fn for_each_plugin(blocks: &[Arc<Block>], task: &str, work: fn(&dyn Plugin)) {
+    for plugin in blocks.iter().flat_map(|block| block.plugins()) {
         supervise::step(task, || work(plugin.as_ref()));
     }
 }

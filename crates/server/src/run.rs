@@ -18,6 +18,7 @@ use metrics::Counter;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::{self, Config, Input};
+use crate::instance::for_each_plugin;
 use crate::{CorefilePoll, PANICS, Plugin, PluginSpec, Server, log, permit, runtime};
 
 /// Reloads that failed and left the old configuration serving.
@@ -336,12 +337,7 @@ impl Life {
     /// the last of the others when it is over.
     fn tell(&self, signals: &mut Signals, what: fn(&dyn Plugin), end: fn(&Wish) -> bool) -> Option<Wish> {
         let blocks = self.server.config().blocks().to_vec();
-        let telling = move || {
-            for plugin in blocks.iter().flat_map(|block| block.plugins()) {
-                supervise::step("plugin", || what(plugin.as_ref()));
-            }
-        };
-        aside(signals, telling, end).1
+        aside(signals, move || for_each_plugin(&blocks, "plugin", what), end).1
     }
 
     /// The configuration serves. What is wished meanwhile is done next.

@@ -237,7 +237,7 @@ impl Line {
         self.log(Level::Warning, line);
     }
 
-    /// What is known is outdated from now on, for a reason that has a log line of its own.
+    /// Marks the data as stale from now on; the caller has logged why.
     pub(crate) fn outdated(&self, why: &str) {
         self.lock().outdated(why);
     }

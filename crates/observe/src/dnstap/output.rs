@@ -124,7 +124,7 @@ impl Output {
         // A dialled reader is worth queueing for while it is away; a listener waits for its first.
         let dialled = matches!(way, Way::Dial(_)).then(|| self.watch.enter());
         let (watch, told, ended) = (Arc::clone(&self.watch), Arc::clone(&self.watch), ending.clone());
-        // What was queued outlives a task that panics.
+        // Outside the task, so that a restart after a panic keeps the queue.
         let source = Arc::new(tokio::sync::Mutex::new(Source { frames, ending, watch, taken: 0 }));
         supervise::spawn(runtime::handle(), "dnstap", move || {
             let _held = &dialled;

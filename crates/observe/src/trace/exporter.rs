@@ -69,7 +69,7 @@ impl Exporter {
             settings: self.settings.clone(),
             lost: Arc::clone(&self.lost),
         };
-        // What was queued outlives a task that panics.
+        // Outside the task, so that a restart after a panic keeps the queue.
         let exporting = Arc::new(tokio::sync::Mutex::new(exporting));
         let (ending, ended) = (self.ending.subscribe(), Arc::clone(&self.ended));
         supervise::spawn(runtime::handle(), "trace", move || {

@@ -151,7 +151,7 @@ fn build(s: &mut Setup<'_>, path: PathBuf, zones: Vec<NameBuf>, options: Options
     let key = format!("{path:?} {zones:?} {} {}", options.reverse, inline.entries());
     let make = || HostsFile::new(path, lines, inline.entries());
     let follows = options.reload > Duration::ZERO;
-    // What was read before stays over a reload too. To read it here changes nothing that serves: it follows the file itself.
+    // Kept, so that a reload while the file is unreadable serves its last good contents.
     let file = if follows { s.kept(&key, make) } else { Arc::new(make()) };
     if follows {
         let file = Arc::clone(&file);

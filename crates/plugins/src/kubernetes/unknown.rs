@@ -1,4 +1,4 @@
-//! What is not known of the cluster and why: nobody may take that for absent.
+//! Kinds that were not listed yet and why, so that no missing object is reported as absent.
 
 use std::fmt::Display;
 use std::time::Duration;

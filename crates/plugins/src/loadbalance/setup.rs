@@ -33,7 +33,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
                 let reload = weighted_block(&mut s.c)?;
                 let key = path.display().to_string();
                 let make = || WeightFile::new(path);
-                // What was read before stays over a reload too. To read it changes nothing that serves: it follows the file.
+                // Kept, so that a reload while the file is unreadable serves the last good weights.
                 let follows = reload > Duration::ZERO;
                 file = Some((if follows { s.kept(&key, make) } else { Arc::new(make()) }, reload));
                 (weighted, prefer) = (true, Vec::new());

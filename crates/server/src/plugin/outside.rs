@@ -24,7 +24,7 @@ pub trait Outside {
     /// Why [`Outside::find`] says what it says, for explanations.
     fn reason(&self, front: &[u8], endpoints: bool) -> String;
 
-    /// What is not known of the cluster and why, a line each; then what seems missing may be there.
+    /// Why the cluster is not known completely, a line for each kind that was not listed; empty once all were.
     fn unknown(&self) -> Vec<String>;
 }
 

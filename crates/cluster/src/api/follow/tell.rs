@@ -81,7 +81,7 @@ impl Follower {
 
     /// An object that made its decoding panic.
     pub(super) async fn quarantine(&mut self, object: &Encoded, panic: Panic) -> Result<(), End> {
-        // Its name is usually not what is wrong with it.
+        // The metadata can usually be read even if the rest made the conversion panic.
         let meta = supervise::catch(&self.task, || object.meta()).ok().flatten();
         let identity = meta.and_then(|meta| self.identity(&meta));
         self.panicked(identity, panic).await

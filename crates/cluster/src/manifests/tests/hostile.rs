@@ -16,7 +16,7 @@ use crate::manifests::folder::Bounds;
 const GOOD: [&str; 2] = ["Namespace shop", "Service shop/web [10.0.0.1]"];
 const BOTH: [&str; 3] = ["Namespace shop", "Service shop/cart [10.0.0.1]", "Service shop/web [10.0.0.1]"];
 
-/// Reading any of these never takes long; a FIFO and a device would take for ever.
+/// Time limit of a scan; one that blocks on a FIFO or a device would never end.
 const SOON: Duration = Duration::from_secs(20);
 
 #[test]
@@ -95,7 +95,7 @@ fn more_than_a_folder_may_hold() {
     looked.check(true, &three, &["is in"]);
     looked.write("web.yaml", &format!("{WEB}#"));
     looked.check(false, &three, &[&format!("web.yaml: skipped, it is larger than {size} bytes")]);
-    // What is not looked at is not gone.
+    // Files beyond the limit of entries keep their objects.
     (0..9).for_each(|n| looked.write(&format!(".{n}"), ""));
     let scan = looked.look();
     assert_eq!((scan.changed, scan.problems.len()), (false, 1), "{:?}", scan.problems);
