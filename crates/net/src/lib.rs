@@ -45,7 +45,7 @@ pub use interface::{Interface, interfaces};
 pub use limit::raise_file_limit;
 pub use memory::give_back_memory;
 pub use outbox::Outbox;
-pub use reactor::{Handler, Reactor, Registration, wait_here};
+pub use reactor::{Handler, Reactor, Registration, wait_here, yield_here};
 pub use recv::{Received, RecvBatch};
 pub use reply_to::ReplyTo;
 pub use send::{SendBatch, SendReport};

@@ -10,10 +10,10 @@
 //! Whatever is done for a query by handlers of its own thread costs no other thread and no wake-up.
 
 use std::cell::{Cell, RefCell};
-use std::io;
 use std::os::fd::AsFd;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use std::{future, io, task};
 
 use crate::poll::Poll;
 use crate::{Epoll, Events};
@@ -127,6 +127,20 @@ impl Registration {
 /// Says that what was begun just now waits for a handler of this thread, and so must stay on it.
 pub fn wait_here() {
     WAITS_HERE.set(true);
+}
+
+/// Lets others of this thread go first, wherever that is, without leaving it.
+pub async fn yield_here() {
+    let mut yielded = false;
+    future::poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return task::Poll::Ready(());
+        }
+        wait_here();
+        context.waker().wake_by_ref();
+        task::Poll::Pending
+    })
+    .await;
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::ops::BitOr;
 use std::pin::Pin;
 use std::time::SystemTime;
 
+use futures_util::FutureExt;
 use wire::{Name, Query, Rcode, Reply};
 
 use crate::{Client, Sent, Visit};
@@ -177,10 +178,8 @@ where
     F::Output: Send + 'static,
     T: 'static,
 {
-    Box::pin(async move {
-        let output = future.await;
-        Box::new(move |visit: &mut Visit<'_>| then(output, visit)) as Resume<T>
-    })
+    // An async block would have room for the future twice: where it was caught, and where it is awaited.
+    Box::pin(future.map(|output| Box::new(move |visit: &mut Visit<'_>| then(output, visit)) as Resume<T>))
 }
 
 /// A reply in several messages.

@@ -58,9 +58,34 @@ impl Default for Timeouts {
 }
 
 /// Zones to blocks. The root stands apart: it is the last resort, and the only zone of many servers.
+#[derive(Default)]
 struct Zones {
-    by_name: HashMap<Vec<u8>, Vec<Arc<Block>>>,
+    by_name: HashMap<Vec<u8>, Zone>,
     root: Vec<Arc<Block>>,
+    /// The name of each zone by its number, in lower case; the root has none.
+    names: Vec<NameBuf>,
+}
+
+struct Zone {
+    number: ZoneNumber,
+    blocks: Vec<Arc<Block>>,
+}
+
+/// A zone of a service: what a walk notes of it. None is the root.
+pub(crate) type ZoneNumber = Option<u32>;
+
+impl Zones {
+    fn add(&mut self, zone: &NameBuf, block: Arc<Block>) {
+        if zone.as_name().is_root() {
+            return self.root.push(block);
+        }
+        let name = zone.as_name().to_lower();
+        let zone = self.by_name.entry(name.wire().to_vec()).or_insert_with(|| {
+            self.names.push(name);
+            Zone { number: Some(self.names.len() as u32 - 1), blocks: Vec::new() }
+        });
+        zone.blocks.push(block);
+    }
 }
 
 impl Service {
@@ -68,7 +93,7 @@ impl Service {
     pub fn new(label: String, blocks: Vec<(NameBuf, Arc<Block>)>) -> Service {
         let mut timeouts = Timeouts::default();
         let sockets = blocks.first().and_then(|(_, block)| block.settings.sockets);
-        let mut by_name: HashMap<Vec<u8>, Vec<Arc<Block>>> = HashMap::new();
+        let mut zones = Zones::default();
         let mut backlog = None;
         let mut proxied: Option<Proxied> = None;
         let (mut any_class, mut debug, mut stacktrace) = (false, false, false);
@@ -95,15 +120,14 @@ impl Service {
                 backlog.get_or_insert_with(|| Arc::new(Backlog::new(lost.with(&[&label, "response"]))));
             }
             stacktrace = settings.stacktrace;
-            by_name.entry(zone.wire().to_ascii_lowercase()).or_default().push(block);
+            zones.add(&zone, block);
         }
-        let root = by_name.remove(Name::ROOT.wire()).unwrap_or_default();
         Service {
             label,
             sockets,
             backlog,
             proxied,
-            zones: Zones { by_name, root },
+            zones,
             any_class,
             debug,
             stacktrace,
@@ -171,12 +195,12 @@ impl Service {
         let question = &walk.query.question;
         let lower = question.lower();
         let wants_ds = walk.query.opcode == Opcode::QUERY && question.qtype == Rtype::DS;
-        let mut found: Option<(usize, &'s Arc<Block>)> = None;
+        let mut found: Option<(ZoneNumber, &'s Arc<Block>)> = None;
         if !self.zones.by_name.is_empty() {
             for suffix in lower.suffixes() {
-                let Some(blocks) = self.zones.by_name.get(suffix.wire()) else { continue };
-                if let Some(block) = self.accepting(blocks, walk, true, wants_ds)? {
-                    found = Some((lower.len() - suffix.len(), block));
+                let Some(zone) = self.zones.by_name.get(suffix.wire()) else { continue };
+                if let Some(block) = self.accepting(&zone.blocks, walk, true, wants_ds)? {
+                    found = Some((zone.number, block));
                     if !wants_ds {
                         break;
                     }
@@ -187,20 +211,21 @@ impl Service {
             && let Some(block) =
                 self.accepting(&self.zones.root, walk, lower.is_root(), wants_ds && lower.is_root())?
         {
-            found = Some((lower.len() - 1, block));
+            found = Some((None, block));
         }
-        let (at, block) = found.ok_or((Rcode::REFUSED, "no server block here serves this name"))?;
-        let zone = match at + 1 == lower.len() {
-            true => Name::ROOT,
-            false => Name::from_wire(&lower.wire()[at..]).unwrap_or(Name::ROOT),
-        };
-        walk.trail.zone.set(zone);
+        let (zone, block) = found.ok_or((Rcode::REFUSED, "no server block here serves this name"))?;
+        walk.trail.zone = zone;
         if let Some(notes) = &mut walk.trail.notes {
             let view = block.view_name().map(|view| format!(", view {view}")).unwrap_or_default();
-            let text = format!("block {} on {}{view}", zone, self.label);
+            let text = format!("block {} on {}{view}", self.zone(zone), self.label);
             notes.push(Note::new("server", walk.trail.depth, text));
         }
         Ok(block)
+    }
+
+    pub(crate) fn zone(&self, number: ZoneNumber) -> Name<'_> {
+        let name = number.and_then(|number| self.zones.names.get(number as usize));
+        name.map_or(Name::ROOT, NameBuf::as_name)
     }
 
     /// The first block of a zone that takes the query, or the last one.

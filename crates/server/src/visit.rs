@@ -136,7 +136,7 @@ impl Visit<'_> {
 
     /// The zone of the server block the query was sent to, in lower case.
     pub fn zone(&self) -> Name<'_> {
-        self.trail.zone.as_name()
+        self.service.zone(self.trail.zone)
     }
 
     pub fn block(&self) -> &Block {
@@ -160,7 +160,7 @@ impl Visit<'_> {
 
     /// Whether this walk is part of a look-up that a plugin of this name made, however far above.
     pub fn is_asked_by(&self, plugin: &str) -> bool {
-        self.trail.askers.iter().take(usize::from(self.trail.depth)).any(|asker| *asker == plugin)
+        self.trail.askers.contains(&plugin)
     }
 
     /// Says why something was decided, if anybody wants to know. The text is only made then.

@@ -20,12 +20,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use wire::{NameBuf, Query, Question, Rcode, Reply};
+use wire::{Query, Question, Rcode, Reply};
 
 use crate::explain::Note;
+use crate::service::ZoneNumber;
 use crate::{Block, Client, Messages, Outcome, Sent, Service, Slot, Step, Task, Turn, Visit};
 
-use lookup::MAX_DEPTH;
 pub use lookup::{Below, Found, Lookup};
 pub(crate) use lookup::{below, finish, lookup};
 pub use spans::{Span, Spans};
@@ -65,10 +65,11 @@ pub(crate) struct Trail {
     pub time: Option<Instant>,
     /// When the query had been measured.
     pub ended: Option<Instant>,
-    pub zone: NameBuf,
+    /// Of the block's zones the one that the query's name is in.
+    pub zone: ZoneNumber,
     pub depth: u8,
     /// The plugins whose look-ups this walk is inside of, as many as it is deep.
-    pub askers: [&'static str; MAX_DEPTH as usize],
+    pub askers: Vec<&'static str>,
     pub notes: Option<Vec<Note>>,
     /// What a proxy said about the client beside its address.
     pub announced: Vec<u8>,
@@ -126,9 +127,9 @@ impl Walk {
                 began: None,
                 time: None,
                 ended: None,
-                zone: NameBuf::root(),
+                zone: None,
                 depth: 0,
-                askers: [""; MAX_DEPTH as usize],
+                askers: Vec::new(),
                 notes: None,
                 announced: Vec::new(),
                 spans: None,

@@ -92,8 +92,8 @@ pub fn catch<T>(task: &str, work: impl FnOnce() -> T) -> Result<T, Panic> {
 }
 
 /// Like [`catch`], for work that waits: each poll is guarded.
-pub async fn catch_async<F: Future>(task: &str, work: F) -> Result<F::Output, Panic> {
-    CatchAsync { task, work: Box::pin(work) }.await
+pub fn catch_async<F: Future>(task: &str, work: F) -> impl Future<Output = Result<F::Output, Panic>> {
+    CatchAsync { task, work: Box::pin(work) }
 }
 
 struct CatchAsync<'t, F> {

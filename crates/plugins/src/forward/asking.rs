@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use upstream::{Answer, Error, Network};
 use wire::{Flags, Rcode, Reply};
 
+use super::concurrent::Permit;
 use super::targets::Target;
 use super::{Core, HEALTHCHECK_BROKEN};
 
@@ -77,7 +78,8 @@ enum Why {
 }
 
 impl Asking {
-    pub async fn ask(self) -> Asked {
+    /// The permit is given back when that is known.
+    pub async fn ask(self, _permit: Permit) -> Asked {
         let start = Instant::now();
         let mut asked = Asked {
             end: End::Failed(None),
@@ -110,7 +112,7 @@ impl Asking {
                     tokio::time::sleep(PAUSE).await;
                 } else {
                     // Attempts may fail without ever waiting; the thread has others to serve.
-                    tokio::task::yield_now().await;
+                    net::yield_here().await;
                 }
             }
             let mut target = &targets[order.at(place)];

@@ -138,12 +138,7 @@ impl Plugin for Forward {
             explained: visit.is_explained(),
         };
         let next = self.next();
-        let asked = async move {
-            let asked = asking.ask().await;
-            drop(permit);
-            asked
-        };
-        Step::Wait(task(asked, move |asked, visit| {
+        Step::Wait(task(asking.ask(permit), move |asked, visit| {
             if let Some(last) = asked.last {
                 remember(visit.slot(), last);
             }

@@ -12,7 +12,7 @@ use crate::explain::Note;
 use crate::{Block, Outcome, Service, Visit};
 
 /// Look-ups that cause look-ups end here; mutual recursion between plugins is never this deep on purpose.
-pub(super) const MAX_DEPTH: u8 = 10;
+const MAX_DEPTH: u8 = 10;
 
 /// The end of a look-up or of a walk below.
 pub struct Found {
@@ -65,9 +65,7 @@ impl Future for Below {
 
 pub(crate) fn lookup(visit: &mut Visit<'_>, name: Name<'_>, qtype: Rtype) -> Lookup {
     let mut walk = inner(visit);
-    if let Some(asker) = walk.trail.askers.get_mut(usize::from(visit.trail.depth)) {
-        *asker = visit.block.chain()[visit.trail.place].name();
-    }
+    walk.trail.askers.push(visit.block.chain()[visit.trail.place].name());
     walk.trail.depth = visit.trail.depth + 1;
     // Aliases lead on in IN, also where the question is of another class: so it is in CoreDNS.
     walk.query.set_question(Question::new(name, qtype, Class::IN));
@@ -103,7 +101,7 @@ pub(crate) fn lookup(visit: &mut Visit<'_>, name: Name<'_>, qtype: Rtype) -> Loo
 pub(crate) fn below(visit: &mut Visit<'_>) -> Below {
     let mut walk = inner(visit);
     walk.trail.depth = visit.trail.depth;
-    walk.trail.zone.set(visit.trail.zone.as_name());
+    walk.trail.zone = visit.trail.zone;
     let block: Arc<Block> = visit.block.clone();
     let service: Arc<Service> = visit.service.clone();
     let place = visit.trail.place + 1;
@@ -123,7 +121,7 @@ fn inner(visit: &Visit<'_>) -> Box<Walk> {
     walk.query.clone_from(visit.query);
     walk.client = *visit.client;
     walk.trail.deadline = visit.trail.deadline;
-    walk.trail.askers = visit.trail.askers;
+    walk.trail.askers.clone_from(&visit.trail.askers);
     walk.trail.notes = visit.trail.notes.is_some().then(Vec::new);
     walk
 }
