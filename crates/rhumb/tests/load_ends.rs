@@ -1,6 +1,7 @@
 //! Shutdown and reload end in time under floods above what the server can take, and other addresses answer meanwhile; queries
 //! that wait cost little and are all counted.
 
+use std::cell::Cell;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::process::{Command, Stdio};
@@ -213,7 +214,7 @@ fn a_log_that_nobody_reads_stops_nothing() {
 }
 
 /// What [`waiting_is_cheap_and_counted`] may cost for each query that waits, over UDP.
-const BYTES_PER_WAITING: f64 = 6.5 * 1024.0;
+const BYTES_PER_WAITING: f64 = 5.0 * 1024.0;
 
 /// The sum of the metrics whose lines start so.
 fn number(http: u16, start: &str) -> f64 {
@@ -266,8 +267,7 @@ fn waiting_is_cheap_and_counted() {
     }
     let waiting = number(http, "rhumb_waiting_queries ");
     let most = resident(pid) - before;
-    let each = most as f64 / waiting;
-    println!("{each:.0} bytes for each of {waiting} that wait");
+    println!("{:.0} bytes for each of {waiting} that wait", most as f64 / waiting);
     assert!(waiting > MOST as f64 * 0.8, "only {waiting} wait");
     // One too many each, over both transports.
     for query in queries(200) {
@@ -281,12 +281,19 @@ fn waiting_is_cheap_and_counted() {
         sent += 1;
     }
     let patience = Duration::from_secs(15);
+    // The second attempt is part of the waiting.
+    let most = Cell::new(most);
     wait_until("all are counted", patience, || {
+        most.set(most.get().max(resident(pid).saturating_sub(before)));
         let (requests, responses) = counted(http);
         requests - requests_before == f64::from(sent) && responses - responses_before == f64::from(sent)
     });
-    println!("{} of {most} bytes left when nobody waits", resident(pid).saturating_sub(before));
+    let each = most.get() as f64 / waiting;
+    println!("{each:.0} bytes at most");
     if !cfg!(debug_assertions) || std::env::var_os("RHUMB_BIN").is_some() {
         assert!(each <= BYTES_PER_WAITING, "{each} bytes each");
     }
+    // The cache keeps ten thousand failures.
+    wait_until("memory is given back", patience, || resident(pid).saturating_sub(before) < most.get() / 4);
+    println!("{} of {} bytes left when nobody waits", resident(pid).saturating_sub(before), most.get());
 }

@@ -1,6 +1,7 @@
 //! A bound on waiting: no more than so many queries may wait at once, whatever they wait for.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use metrics::Counter;
 
@@ -18,6 +19,30 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// Queries that failed because too many others were waiting.
 pub static REFUSED_TO_WAIT: Counter = Counter::new();
+
+/// Small pieces of memory that stay when queries that waited are gone. They lie between what the queries had, and a page
+/// with one of them in it cannot be given back.
+pub trait Scattered: Send + Sync {
+    /// Moves the pieces together.
+    fn gather(&self);
+}
+
+static SCATTERED: Mutex<Vec<Weak<dyn Scattered>>> = Mutex::new(Vec::new());
+
+/// Has memory gathered whenever many queries have waited, as long as it is there.
+pub fn gather_after_waiting(memory: Arc<dyn Scattered>) {
+    let memory = Arc::downgrade(&memory);
+    let mut known = SCATTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    known.retain(|other| other.strong_count() > 0 && !other.ptr_eq(&memory));
+    known.push(memory);
+}
+
+/// Takes milliseconds, and so has no business on a thread that answers.
+fn give_back_memory() {
+    let known = SCATTERED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    known.iter().filter_map(Weak::upgrade).for_each(|memory| memory.gather());
+    net::give_back_memory();
+}
 
 /// The right of one query to wait; given back when dropped.
 pub(crate) struct Permit(());
@@ -41,8 +66,8 @@ impl Drop for Permit {
     fn drop(&mut self) {
         let last = WAITING.fetch_sub(1, Ordering::AcqRel) == 1;
         if last && PEAK.swap(0, Ordering::Relaxed) >= MANY {
-            // The allocator keeps what thousands of queries had. Trimming takes milliseconds, so not on this thread.
-            runtime::handle().spawn_blocking(|| supervise::step("trim-heap", net::give_back_memory));
+            // The allocator keeps what thousands of queries had.
+            runtime::handle().spawn_blocking(|| supervise::step("trim-heap", give_back_memory));
         }
     }
 }

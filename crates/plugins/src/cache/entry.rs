@@ -63,6 +63,27 @@ impl Entry {
         }
     }
 
+    /// The same in another place in memory, unless somebody holds it: who refreshes an entry ends that on the entry it
+    /// began with.
+    pub fn moved(self: &Arc<Entry>) -> Arc<Entry> {
+        if Arc::strong_count(self) > 1 {
+            return self.clone();
+        }
+        let copy = |number: &AtomicU64| AtomicU64::new(number.load(Ordering::Acquire));
+        Arc::new(Entry {
+            name: self.name.clone(),
+            reply: self.reply.clone(),
+            last_good: self.last_good.clone(),
+            wildcard: self.wildcard.clone(),
+            popularity: Popularity { last: copy(&self.popularity.last), hits: AtomicU32::new(self.hits()) },
+            refresh: RefreshState {
+                running: AtomicBool::new(false),
+                not_before: copy(&self.refresh.not_before),
+            },
+            ..**self
+        })
+    }
+
     /// Whether this is the question it answers; two may have the same hash.
     pub fn matches(&self, query: &Query) -> bool {
         let question = &query.question;

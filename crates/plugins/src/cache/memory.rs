@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use foldhash::quality::RandomState;
+use server::Scattered;
 
 use super::coalesce::Flights;
 use super::options::Options;
@@ -25,5 +26,12 @@ impl Memory {
             denial: Store::new(options.denial.capacity),
             flights: Arc::default(),
         }
+    }
+}
+
+impl Scattered for Memory {
+    fn gather(&self) {
+        self.success.gather();
+        self.denial.gather();
     }
 }

@@ -139,6 +139,21 @@ impl Store {
         self.len.load(Ordering::Relaxed)
     }
 
+    /// Moves all entries to new memory, one beside the other. What is there goes afterwards: before, its places would be
+    /// used again.
+    pub fn gather(&self) {
+        let mut before = Vec::new();
+        for shard in 0..SHARDS {
+            let _len = self.lock(shard as u64);
+            for place in shard * self.per_shard..(shard + 1) * self.per_shard {
+                let Some(bucket) = self.buckets[place].load_full() else { continue };
+                let moved = bucket.slots().map(|slot| Slot { hash: slot.hash, entry: slot.entry.moved() });
+                self.put(place, Bucket::of(moved));
+                before.push(bucket);
+            }
+        }
+    }
+
     /// Puts a random entry of the shard out.
     fn evict(&self, shard: usize, len: &mut usize) -> bool {
         let random: u64 = rand::random();

@@ -55,6 +55,27 @@ fn capacities() {
 }
 
 #[test]
+fn gathered_entries_are_the_same_elsewhere() {
+    let store = Store::new(2560);
+    let hashes: Vec<u64> = (0..10).map(|i| i << 9).collect();
+    for &hash in &hashes {
+        store.insert(entry(hash, 7));
+    }
+    let found = |hash| store.get(hash).and_then(|found| found.entry().cloned()).expect("an entry");
+    found(hashes[1]).inherit_hits(Instant::now(), 3);
+    let held = found(hashes[0]);
+    let places: Vec<*const Entry> = hashes.iter().map(|&hash| Arc::as_ptr(&found(hash))).collect();
+    store.gather();
+    assert_eq!(store.len(), 10);
+    for (&hash, place) in hashes.iter().zip(places) {
+        let entry = found(hash);
+        assert_eq!((entry.hash, entry.ttl), (hash, 7));
+        assert_eq!(Arc::as_ptr(&entry) == place, hash == held.hash, "only what is held stays: {hash}");
+    }
+    assert_eq!((found(hashes[1]).hits(), found(hashes[2]).hits()), (3, 0));
+}
+
+#[test]
 fn which_one_goes_is_random() {
     let survivors = |_| {
         let store = Store::new(1024);
