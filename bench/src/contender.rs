@@ -35,11 +35,15 @@ const ANSWER: Duration = Duration::from_secs(2);
 
 const SERVFAIL: u16 = 2;
 
+const BEFORE: &str = "RHUMB_BEFORE";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// recvmmsg, set QR, sendmmsg: what the kernel costs. It answers nothing.
     Echo,
     Rhumb,
+    /// Rhumb as it was, to see what a change does: the binary that RHUMB_BEFORE names. Left out without it.
+    Before,
     CoreDns,
     Unbound,
     Knot,
@@ -47,10 +51,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether this run has it at all.
+    pub fn is_here(self) -> bool {
+        self != Self::Before || std::env::var_os(BEFORE).is_some()
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Echo => "echo",
             Self::Rhumb => "rhumb",
+            Self::Before => "before",
             Self::CoreDns => "coredns",
             Self::Unbound => "unbound",
             Self::Knot => "knot",
@@ -62,6 +72,9 @@ impl Kind {
         match self {
             Self::Echo => echo::binary(),
             Self::Rhumb => rhumb::binary(),
+            Self::Before => std::env::var_os(BEFORE)
+                .map(PathBuf::from)
+                .ok_or_else(|| Error::new("RHUMB_BEFORE is not set")),
             Self::CoreDns => {
                 Peer::CoreDns.find().ok_or_else(|| Error::new("not built (peers/build coredns)"))
             }
@@ -75,7 +88,7 @@ impl Kind {
     pub fn version(self) -> Option<String> {
         let argument = match self {
             Self::Echo => return None,
-            Self::Rhumb | Self::CoreDns => "-version",
+            Self::Rhumb | Self::Before | Self::CoreDns => "-version",
             Self::Unbound | Self::Knot => "-V",
             Self::Nsd => "-v",
         };
@@ -89,7 +102,7 @@ impl Kind {
     fn prepare(self, workload: &Workload, place: &Place) -> Result<Vec<String>> {
         match self {
             Self::Echo => Ok(echo::arguments(place)),
-            Self::Rhumb | Self::CoreDns => corefile::prepare(workload, place),
+            Self::Rhumb | Self::Before | Self::CoreDns => corefile::prepare(workload, place),
             Self::Unbound => unbound::prepare(workload, place),
             Self::Knot => knot::prepare(workload, place),
             Self::Nsd => nsd::prepare(workload, place),

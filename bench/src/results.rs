@@ -136,8 +136,12 @@ impl Outcome {
 
 impl Results {
     pub fn new(workloads: &[Workload], plan: Plan) -> Self {
-        let mut servers: Vec<Kind> =
-            workloads.iter().flat_map(|workload| workload.contenders).copied().collect();
+        let mut servers: Vec<Kind> = workloads
+            .iter()
+            .flat_map(|workload| workload.contenders)
+            .copied()
+            .filter(|kind| kind.is_here())
+            .collect();
         servers.sort();
         servers.dedup();
         let versions = servers.iter().filter_map(|server| Some((server.name(), server.version()?)));

@@ -121,7 +121,7 @@ impl Turns<'_> {
 /// Those that started, and why others did not. `turn` lends questions to see that they answer.
 fn start(kinds: &[Kind], meter: &Meter, turn: &Turn) -> (Vec<Contender>, Vec<String>) {
     let (mut started, mut failed) = (Vec::new(), Vec::new());
-    for &kind in kinds {
+    for &kind in kinds.iter().filter(|kind| kind.is_here()) {
         match Contender::start(kind, meter.workload, meter.upstream.addr(), turn) {
             Ok(contender) => started.push(contender),
             Err(error) => failed.push(format!("{} in {}: {error}", kind.name(), meter.workload.name)),

@@ -2,7 +2,7 @@
 
 use super::resolver::{self, question};
 use super::{NONE_FORWARDED, Turn, Workload};
-use crate::contender::Kind::{CoreDns, Echo, Rhumb, Unbound};
+use crate::contender::Kind::{Before, CoreDns, Echo, Rhumb, Unbound};
 use crate::goal::{Goal, Measure};
 
 const NAMES: u64 = 1_000;
@@ -15,7 +15,7 @@ const GOALS: &[Goal] = &[
 
 pub fn workload() -> Workload {
     Workload {
-        contenders: &[Echo, Rhumb, CoreDns, Unbound],
+        contenders: &[Echo, Rhumb, Before, CoreDns, Unbound],
         unbound: resolver::UNBOUND,
         forwarded: Some(NONE_FORWARDED),
         turn,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use testkit::error::Result;
 
 use super::{NONE_FORWARDED, Prepared, Turn, Workload};
-use crate::contender::Kind::{CoreDns, Echo, Knot, Nsd, Rhumb, Unbound};
+use crate::contender::Kind::{Before, CoreDns, Echo, Knot, Nsd, Rhumb, Unbound};
 use crate::goal::{Goal, Measure};
 use crate::ground::{Grounds, Watched};
 use crate::population::{self, SERVICES, Service, WIDE};
@@ -30,7 +30,7 @@ pub fn prepare(grounds: &Grounds) -> Result<Prepared> {
 
 fn workload(watched: &Watched) -> Workload {
     Workload {
-        contenders: &[Echo, Rhumb, CoreDns, Unbound, Knot, Nsd],
+        contenders: &[Echo, Rhumb, Before, CoreDns, Unbound, Knot, Nsd],
         zones: population::zones(),
         goals: GOALS,
         ..names("cluster", ABOUT, watched, kubeadm::COREFILE.to_owned())

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Turn, Workload};
-use crate::contender::Kind::{CoreDns, Echo, Rhumb};
+use crate::contender::Kind::{Before, CoreDns, Echo, Rhumb};
 
 /// Names in the hosts file, each with one A and one AAAA record.
 const NAMES: u32 = 10_000;
@@ -14,7 +14,7 @@ const QUESTIONS: u32 = 40_000;
 /// The plugin alone.
 pub fn alone() -> Workload {
     Workload {
-        contenders: &[Echo, Rhumb, CoreDns],
+        contenders: &[Echo, Rhumb, Before, CoreDns],
         ..served("hosts", "one server block with the hosts plugin alone", ALONE)
     }
 }

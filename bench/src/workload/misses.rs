@@ -2,7 +2,7 @@
 
 use super::resolver::{self, question};
 use super::{Turn, Workload};
-use crate::contender::Kind::{CoreDns, Rhumb, Unbound};
+use crate::contender::Kind::{Before, CoreDns, Rhumb, Unbound};
 use crate::goal::{Goal, Measure};
 
 /// More than any of the caches holds as it comes: putting old answers out is part of the price.
@@ -16,7 +16,7 @@ const GOALS: &[Goal] = &[
 
 pub fn workload() -> Workload {
     Workload {
-        contenders: &[Rhumb, CoreDns, Unbound],
+        contenders: &[Rhumb, Before, CoreDns, Unbound],
         unbound: resolver::UNBOUND,
         forwarded: Some(0.99..=1.05),
         turn,

@@ -4,7 +4,7 @@ use testkit::client::Transport;
 use testkit::error::Result;
 
 use super::{NONE_FORWARDED, Prepared, Turn, Workload};
-use crate::contender::Kind::{CoreDns, Knot, Nsd, Rhumb};
+use crate::contender::Kind::{Before, CoreDns, Knot, Nsd, Rhumb};
 use crate::ground::{Grounds, Watched};
 use crate::population::{self, Service, WIDE};
 use bench::kubeadm;
@@ -16,7 +16,7 @@ pub fn prepare(grounds: &Grounds) -> Result<Prepared> {
 
 fn workload(watched: &Watched) -> Workload {
     Workload {
-        contenders: &[Rhumb, CoreDns, Knot, Nsd],
+        contenders: &[Rhumb, Before, CoreDns, Knot, Nsd],
         transport: Transport::Tcp,
         zones: population::zones(),
         files: kubeadm::files(watched.kubeconfig()),
