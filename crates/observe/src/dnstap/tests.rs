@@ -93,7 +93,7 @@ fn control_frames() {
     assert_eq!(Control::Finish.encode(), [0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 5]);
 }
 
-/// A reader of our own; the real one is in `rhumb/tests/compare_dnstap.rs`.
+/// A reader of our own; the real one is in `rhumb/tests/integration/compare_dnstap.rs`.
 async fn read_stream(mut bytes: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin) -> usize {
     frames::expect(&mut bytes, Control::Ready).await.unwrap();
     bytes.write_all(&Control::Accept.encode()).await.unwrap();

@@ -1,0 +1,8 @@
+//! Tests of this crate from outside, a module per subject: one binary, since each costs a link of everything.
+
+mod diagnostics;
+mod dispenser;
+mod document;
+mod oracle;
+mod parse;
+mod properties;

@@ -1,0 +1,12 @@
+//! `shed`: while replies leave as fast as they are made, nothing shows of it.
+
+use super::{PLAIN, Set, check};
+
+#[test]
+fn nothing_is_shed_while_there_is_room() {
+    check(&Set {
+        corefile: ".:{port} {\n bind 127.0.0.1\n shed\n errors\n log\n local\n whoami\n}\n\
+                   example.org:{port} {\n bind 127.0.0.1\n log\n whoami\n}\n",
+        ..PLAIN
+    });
+}
