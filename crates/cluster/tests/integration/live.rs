@@ -1,5 +1,4 @@
 //! A real API server, watched as its users do.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
 //! A folder of manifests, watched as its users do.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
 //! Each task of a folder that is watched panics under the eyes of somebody who reads all the time.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,4 @@
 //! How findings look to people and to programs.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use corefile::{Diagnostic, Listening, Memory, block_zones, check_overlap, parse};
 

@@ -1,5 +1,4 @@
 //! Edits to documents: what changes, and above all what does not.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use corefile::{Comments, Document, ItemKind, NewBlock, Place, Stanza};
 

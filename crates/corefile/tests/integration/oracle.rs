@@ -1,7 +1,6 @@
 //! The same small Corefiles put to CoreDNS and to us: both have to accept, or refuse in the same words.
 //!
 //! Needs a CoreDNS binary in `RHUMB_PEER_COREDNS`; without it the tests say so and pass.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};

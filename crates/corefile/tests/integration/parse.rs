@@ -1,5 +1,4 @@
 //! What the parser makes of files, snippets, imports and variables. `oracle.rs` asks CoreDNS the same.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use corefile::{Memory, ServerBlock, canonical_json, parse};
 

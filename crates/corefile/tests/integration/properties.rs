@@ -1,5 +1,4 @@
 //! What holds for any text at all.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use corefile::{
     Comments, Dispenser, Document, Memory, NewBlock, Place, Stanza, block_zones, canonical_json, parse,

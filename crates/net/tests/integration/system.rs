@@ -1,5 +1,4 @@
 //! Epoll and waker, TCP listeners, interfaces, limits.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpStream};

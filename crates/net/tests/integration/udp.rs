@@ -1,5 +1,4 @@
 //! Real sockets on loopback: addresses, batches, and replies that come from where the query went.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket as StdSocket};

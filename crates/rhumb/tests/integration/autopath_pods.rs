@@ -1,5 +1,4 @@
 //! An address that goes from a pod to one of another namespace: the search path follows the watch.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
 //! The binary as people and init systems start it.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::fs;
 use std::io::Write;

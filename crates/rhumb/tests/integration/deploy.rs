@@ -1,6 +1,5 @@
 //! The manifests in deploy/kubernetes: a real API server takes every field of them, and they keep what a pod of
 //! kubeadm's CoreDNS promises.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::collections::BTreeMap;
 

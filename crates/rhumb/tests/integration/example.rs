@@ -1,5 +1,4 @@
 //! `rhumb example` from start to end: it serves, says what to ask, answers that, and stops when told.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;

@@ -1,5 +1,4 @@
 //! `rhumb explain` on the example's cluster: each answer and each refusal names the object behind it.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,5 +1,4 @@
 //! `rhumb explain` where something does not answer: what is not known is never shown as absent, and the exit code tells.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::fs;
 use std::net::TcpListener;

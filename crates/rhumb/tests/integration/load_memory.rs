@@ -1,6 +1,5 @@
 //! What a watched cluster costs in memory, of the real server with kubeadm's Corefile: after its first list, at a list
 //! that begins again because the API server lost its history, and when everything was deleted.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,5 @@
 //! API servers that never answer delay nobody but those who ask for their names: the start is delayed once, not once
 //! for each of them.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 use std::fmt::Write;
 use std::net::{SocketAddr, TcpListener};

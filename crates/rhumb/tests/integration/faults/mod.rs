@@ -3,7 +3,6 @@
 //! A schedule follows from its seed. While etcd, the API server, the way to it and the token for it fail, the cluster
 //! changes whenever it can, and every name is asked for two hundred times a second. The judge knows what each name was
 //! like when. `RHUMB_SEED` repeats a run; CONTRIBUTING.md says how to repeat one schedule.
-#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a panic here is a failed test, with its place")]
 
 mod action;
 mod ask;

@@ -2,7 +2,6 @@
 //! the way kubelets run it.
 //!
 //! `RHUMB_IMAGE` says where it is. Containers are made of the kernel's own parts, which only root may use.
-#![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 mod archive;
 mod container;
