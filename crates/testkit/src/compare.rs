@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use std::vec::IntoIter;
 
 use crate::client::{self, Outcome};
 use crate::error::{Context, Error, Result};
@@ -35,6 +36,12 @@ const OFTEN: usize = 4;
 /// An answer that takes longer was waited for.
 const AT_ONCE: Duration = Duration::from_millis(20);
 
+/// One that took so long, or did not come, is what counts: to ask again would take as long.
+const LATE: Duration = Duration::from_secs(1);
+
+/// Lanes for [`Comparison::others_beside`]. They do nothing but wait.
+const BESIDE: usize = 16;
+
 /// How long silence lasts until it is an answer to a packet that asks nothing.
 const NO_QUESTION: Duration = Duration::from_millis(150);
 
@@ -49,6 +56,7 @@ pub struct Comparison {
     accept: Option<Box<Accept>>,
     /// How often some questions are asked before.
     repeated: usize,
+    others_beside: bool,
 }
 
 struct Server {
@@ -90,6 +98,7 @@ impl Comparison {
             sources: Vec::new(),
             accept: None,
             repeated: 0,
+            others_beside: false,
         }
     }
 
@@ -122,6 +131,13 @@ impl Comparison {
         self
     }
 
+    /// Asks what is no QUERY beside the lanes. No cache keeps it, so its order does not matter, and a forwarder waits
+    /// for seconds where its upstream drops NOTIFY.
+    pub fn others_beside(mut self) -> Self {
+        self.others_beside = true;
+        self
+    }
+
     /// Differences that are meant to be, with the reason for each; they are counted, not reported.
     pub fn accept(mut self, accept: impl Fn(&Difference) -> Option<&'static str> + Sync + 'static) -> Self {
         self.accept = Some(Box::new(accept));
@@ -139,27 +155,31 @@ impl Comparison {
 
     /// The same with given questions; the seed of the report is 0.
     pub fn run_queries(&self, queries: &[GeneratedQuery]) -> Result<Report> {
-        let next = AtomicUsize::new(0);
+        let (questions, others): (Vec<usize>, Vec<usize>) =
+            (0..queries.len()).partition(|&i| !self.others_beside || is_query(&queries[i].wire));
+        let asked = [(self.lanes, questions), (BESIDE, others)]
+            .map(|(lanes, mine)| (lanes.min(mine.len()), Mutex::new(mine.into_iter())));
         let moments = AtomicUsize::new(0);
         let allowed = queries.len().div_ceil(RARE);
         let results: Mutex<Vec<(usize, Pair)>> = Mutex::default();
-        thread::scope(|scope| {
-            let lane = || -> Result<()> {
-                loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(query) = queries.get(i) else { return Ok(()) };
-                    if i.is_multiple_of(3) {
-                        self.repeat(query).context(&query.description)?;
-                    }
-                    let mut pair = self.ask(query).context(&query.description)?;
-                    if self.only_ttls_differ(&pair) && moments.fetch_add(1, Ordering::Relaxed) < allowed {
-                        pair = self.ask_in_a_moment(query, pair).context(&query.description)?;
-                    }
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((i, pair));
+        let next = |mine: &Mutex<IntoIter<usize>>| mine.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let lane = |mine| -> Result<()> {
+            while let Some(i) = next(mine) {
+                let query = &queries[i];
+                let mut pair = self.settled(query, i.is_multiple_of(3)).context(&query.description)?;
+                if self.only_ttls_differ(&pair) && moments.fetch_add(1, Ordering::Relaxed) < allowed {
+                    pair = self.ask_in_a_moment(query, pair).context(&query.description)?;
                 }
-            };
-            let lanes: Vec<_> = (0..self.lanes.min(queries.len())).map(|_| scope.spawn(lane)).collect();
-            lanes
+                results.lock().unwrap_or_else(PoisonError::into_inner).push((i, pair));
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let mut running = Vec::new();
+            for (lanes, mine) in &asked {
+                running.extend((0..*lanes).map(|_| scope.spawn(|| lane(mine))));
+            }
+            running
                 .into_iter()
                 .try_for_each(|lane| lane.join().unwrap_or_else(|_| Err(Error::new("a lane panicked"))))
         })?;
@@ -188,16 +208,20 @@ impl Comparison {
         if first[0].reply().is_some() != first[1].reply().is_some() { once() } else { Ok(first) }
     }
 
-    /// Ends early where an answer is waited for: each time would be.
-    fn repeat(&self, query: &GeneratedQuery) -> Result<()> {
-        for _ in 0..self.repeated {
+    /// The answers that count, after several others if `repeats`. Those end early where an answer is waited for: each
+    /// time would be.
+    fn settled(&self, query: &GeneratedQuery, repeats: bool) -> Result<Pair> {
+        for _ in 0..if repeats { self.repeated } else { 0 } {
             let began = Instant::now();
-            let silent = self.ask(query)?.iter().any(|outcome| outcome.reply().is_none());
-            if silent || began.elapsed() > AT_ONCE {
+            let pair = self.ask(query)?;
+            if began.elapsed() > LATE || pair.iter().any(|outcome| outcome.reply().is_none()) {
+                return Ok(pair);
+            }
+            if began.elapsed() > AT_ONCE {
                 break;
             }
         }
-        Ok(())
+        self.ask(query)
     }
 
     /// Whether the TTLs of two caches are all that differs.
@@ -258,6 +282,11 @@ type Pair = [Outcome; 2];
 /// Less than a header, or a reply: servers drop it at the door, and nobody waits long for that.
 fn asks_nothing(packet: &[u8]) -> bool {
     packet.len() < 12 || packet[2] & 0x80 != 0
+}
+
+/// Whether its opcode says so.
+fn is_query(packet: &[u8]) -> bool {
+    packet.get(2).is_none_or(|flags| flags & 0x78 == 0)
 }
 
 impl Report {

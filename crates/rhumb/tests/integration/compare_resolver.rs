@@ -95,6 +95,7 @@ fn check(corefile: &str, names: &[&str]) {
     let report = Comparison::new(("CoreDNS", coredns.addr()), ("Rhumb", rhumb.addr()))
         .repeated()
         .lanes(1)
+        .others_beside()
         .options(compare::Options { cached_ttl: true, ..compare::Options::default() })
         .timeout(Duration::from_secs(6))
         .check(generator, QUERIES);

@@ -168,6 +168,7 @@ pub fn check(set: &Set) {
         let seed = generator.seed();
         let report = Comparison::new(("CoreDNS", at(&coredns)), ("Rhumb", at(&rhumb)))
             .lanes(if set.cached { 1 } else { 4 })
+            .others_beside()
             .options(compare::Options { cached_ttl: set.cached, ..compare::Options::default() })
             // Longer than an upstream may take, unless silence is what is asked for.
             .timeout(Duration::from_millis(if set.corefile.contains(" drop ") { 500 } else { 6_000 }))
