@@ -214,8 +214,9 @@ fn check(case: &Case) {
     }
     let upstream =
         DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
-    let [coredns, rhumb] =
-        [Kind::CoreDns, Kind::Rhumb].map(|kind| Tapped::start(kind, case, upstream.addr().port()));
+    let port = upstream.addr().port();
+    let (coredns, rhumb) =
+        both(|| Tapped::start(Kind::CoreDns, case, port), || Tapped::start(Kind::Rhumb, case, port));
 
     let options = Options { odd_headers: 0.0, ..Options::default() };
     let mut generator = Generator::from_env([Pool::new(1, NAMES.iter().copied())], options);
@@ -228,13 +229,22 @@ fn check(case: &Case) {
         // it writes from both at once, and the reader gets frames inside frames.
         std::thread::sleep(if case.is_listening() { Duration::from_millis(10) } else { Duration::ZERO });
     }
-    let (left, right) = (coredns.messages(case), rhumb.messages(case));
+    let (left, right) = both(|| coredns.messages(case), || rhumb.messages(case));
     println!("seed {seed}: {} questions, {} messages", case.questions, left.len());
     assert!(left.len() > case.questions, "too few messages: {}", left.len());
     for (at, (left, right)) in left.iter().zip(&right).enumerate() {
         assert_eq!(left, right, "message {at}, seed {seed}");
     }
     assert_eq!(left.len(), right.len(), "seed {seed}");
+}
+
+/// At once, since both mostly wait.
+fn both<T: Send>(left: impl FnOnce() -> T + Send, right: impl FnOnce() -> T) -> (T, T) {
+    std::thread::scope(|scope| {
+        let left = scope.spawn(left);
+        let right = right();
+        (left.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), right)
+    })
 }
 
 fn corefile(port: u16, socket: &str, option: &str, upstream: u16) -> String {

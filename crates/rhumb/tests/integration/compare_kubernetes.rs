@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use testkit::DnsServer;
@@ -19,6 +21,9 @@ use crate::kubernetes::{AUTOPATH, K8S_EXTERNAL, Meant, PLAIN, Pair, Variant, Wor
 
 /// For each variant; they ask more than 20,000 in all.
 const QUERIES: usize = 1_200;
+
+/// Variants under way at once: most of their time is waiting for answers that CoreDNS does not give.
+const AT_ONCE: usize = 4;
 
 const SET: &str = "cluster.local clusterset.local in-addr.arpa ip6.arpa";
 
@@ -140,12 +145,20 @@ fn every_option() {
     let Some((world, _)) = World::create(Size::default()) else { return };
     let source = world.source();
     let only = std::env::var("RHUMB_VARIANT").ok();
-    let mut run = Run { world, only, failures: String::new(), asked: 0 };
-    for variant in VARIANTS.iter().chain(K8S_EXTERNAL).chain(AUTOPATH) {
-        run.variant(variant, &source, &source);
-    }
+    let run = Run { world, only, failures: Mutex::default(), asked: AtomicUsize::new(0) };
+    let variants = Mutex::new(VARIANTS.iter().chain(K8S_EXTERNAL).chain(AUTOPATH));
+    let next = || variants.lock().unwrap().next();
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(variant) = next() {
+                    run.variant(variant, &source, &source);
+                }
+            });
+        }
+    });
     if let Some(pair) = run.variant(&METADATA, &source, &source) {
-        run.failures += &metadata_differences(&pair);
+        run.failed(&metadata_differences(&pair));
     }
 
     // The same objects from other sources.
@@ -162,6 +175,7 @@ fn every_option() {
     run.variant(&Variant { name: "manifests", zones: SET, options, ..PLAIN }, &source, &manifests);
 
     let Run { world, only, failures, asked } = run;
+    let (failures, asked) = (failures.into_inner().unwrap(), asked.into_inner());
     assert!(failures.is_empty(), "repeat with RHUMB_SEED={}\n{failures}", world.seed);
     assert!(only.is_some() || asked >= 20_000, "only {asked} asked");
 }
@@ -171,13 +185,17 @@ struct Run {
     world: World,
     /// How the names of the variants begin that are to run, if not all.
     only: Option<String>,
-    failures: String,
-    asked: usize,
+    failures: Mutex<String>,
+    asked: AtomicUsize,
 }
 
 impl Run {
+    fn failed(&self, text: &str) {
+        self.failures.lock().unwrap().push_str(text);
+    }
+
     /// Compares, and writes down what differs. The servers are none if the variant is not wanted.
-    fn variant(&mut self, variant: &Variant, coredns: &str, rhumb: &str) -> Option<Pair> {
+    fn variant(&self, variant: &Variant, coredns: &str, rhumb: &str) -> Option<Pair> {
         if self.only.as_ref().is_some_and(|name| !variant.name.starts_with(name)) {
             return None;
         }
@@ -192,15 +210,16 @@ impl Run {
             report.differences.len(),
             began.elapsed()
         );
-        report.unanswered.iter().for_each(|question| println!("    unanswered: {question}"));
-        self.asked += report.asked;
+        report.unanswered.iter().for_each(|question| println!("    {} unanswered: {question}", variant.name));
+        self.asked.fetch_add(report.asked, Ordering::Relaxed);
         if !report.differences.is_empty() {
             let shown = std::env::var("RHUMB_SHOWN").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
             let count = report.differences.len();
-            let _ = writeln!(self.failures, "\n== {}: {count} of {} differ", variant.name, report.asked);
+            let mut text = format!("\n== {}: {count} of {} differ\n", variant.name, report.asked);
             for difference in report.differences.iter().take(shown) {
-                let _ = write!(self.failures, "\n{difference}");
+                let _ = write!(text, "\n{difference}");
             }
+            self.failed(&text);
         }
         Some(pair)
     }
