@@ -37,7 +37,7 @@ pub use client::{Client, Transport};
 pub use config::{Address, Config, Input};
 pub use exchange::{Answered, Exchange, PANICS, Replied};
 pub use instance::Server;
-pub use permit::{REFUSED_TO_WAIT, Scattered, gather_after_waiting, waiting};
+pub use permit::{Compact, REFUSED_TO_WAIT, compact_after_waiting, waiting};
 pub use plugin::{
     BlockFilter, CacheBypass, Existence, FirstData, Foresight, Forwarded, Hooks, Messages, Metadata,
     Observer, Outside, Place, Plugin, Reached, Ready, Resume, SearchPath, Step, Tap, Task, Turn, task,

@@ -20,27 +20,27 @@ static PEAK: AtomicUsize = AtomicUsize::new(0);
 /// Queries that failed because too many others were waiting.
 pub static REFUSED_TO_WAIT: Counter = Counter::new();
 
-/// Small pieces of memory that stay when queries that waited are gone. They lie between what the queries had, and a page
-/// with one of them in it cannot be given back.
-pub trait Scattered: Send + Sync {
-    /// Moves the pieces together.
-    fn gather(&self);
+/// A store of small allocations that outlive the queries which made them. Allocated while many queries wait, each keeps
+/// the allocator from returning a page of those queries.
+pub trait Compact: Send + Sync {
+    /// Moves the contents to new, adjacent memory.
+    fn compact(&self);
 }
 
-static SCATTERED: Mutex<Vec<Weak<dyn Scattered>>> = Mutex::new(Vec::new());
+static STORES: Mutex<Vec<Weak<dyn Compact>>> = Mutex::new(Vec::new());
 
-/// Has memory gathered whenever many queries have waited, as long as it is there.
-pub fn gather_after_waiting(memory: Arc<dyn Scattered>) {
-    let memory = Arc::downgrade(&memory);
-    let mut known = SCATTERED.lock().unwrap_or_else(PoisonError::into_inner);
-    known.retain(|other| other.strong_count() > 0 && !other.ptr_eq(&memory));
-    known.push(memory);
+/// Registers a store to be compacted each time many queries have waited, until it is dropped.
+pub fn compact_after_waiting(store: Arc<dyn Compact>) {
+    let store = Arc::downgrade(&store);
+    let mut known = STORES.lock().unwrap_or_else(PoisonError::into_inner);
+    known.retain(|other| other.strong_count() > 0 && !other.ptr_eq(&store));
+    known.push(store);
 }
 
-/// Takes milliseconds, and so has no business on a thread that answers.
+/// Returns free memory to the system. Takes milliseconds: not for a thread that answers.
 fn give_back_memory() {
-    let known = SCATTERED.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    known.iter().filter_map(Weak::upgrade).for_each(|memory| memory.gather());
+    let stores = STORES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    stores.iter().filter_map(Weak::upgrade).for_each(|store| store.compact());
     net::give_back_memory();
 }
 

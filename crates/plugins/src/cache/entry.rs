@@ -63,8 +63,7 @@ impl Entry {
         }
     }
 
-    /// The same in another place in memory, unless somebody holds it: who refreshes an entry ends that on the entry it
-    /// began with.
+    /// A copy in new memory. An entry that is in use is returned as it is: a refresh ends on the entry it began with.
     pub fn moved(self: &Arc<Entry>) -> Arc<Entry> {
         if Arc::strong_count(self) > 1 {
             return self.clone();

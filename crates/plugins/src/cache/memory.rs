@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use foldhash::quality::RandomState;
-use server::Scattered;
+use server::Compact;
 
 use super::coalesce::Flights;
 use super::options::Options;
@@ -29,9 +29,9 @@ impl Memory {
     }
 }
 
-impl Scattered for Memory {
-    fn gather(&self) {
-        self.success.gather();
-        self.denial.gather();
+impl Compact for Memory {
+    fn compact(&self) {
+        self.success.compact();
+        self.denial.compact();
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     // Entries hold what the plugins below said, and live by these options.
     let key = format!("{zones:?} {options:?} {}", s.below());
     let memory = s.kept(&key, || Memory::new(&options));
-    server::gather_after_waiting(memory.clone());
+    server::compact_after_waiting(memory.clone());
     s.add(Cache::new(zones, label, options, memory));
     Ok(())
 }

@@ -139,9 +139,9 @@ impl Store {
         self.len.load(Ordering::Relaxed)
     }
 
-    /// Moves all entries to new memory, one beside the other. What is there goes afterwards: before, its places would be
-    /// used again.
-    pub fn gather(&self) {
+    /// Moves all entries to new, adjacent memory. The old ones are freed at the end: freed one by one, the allocator
+    /// would reuse their places for the next.
+    pub fn compact(&self) {
         let mut before = Vec::new();
         for shard in 0..SHARDS {
             let _len = self.lock(shard as u64);

@@ -55,7 +55,7 @@ fn capacities() {
 }
 
 #[test]
-fn gathered_entries_are_the_same_elsewhere() {
+fn compacting_moves_entries_that_are_not_in_use() {
     let store = Store::new(2560);
     let hashes: Vec<u64> = (0..10).map(|i| i << 9).collect();
     for &hash in &hashes {
@@ -65,7 +65,7 @@ fn gathered_entries_are_the_same_elsewhere() {
     found(hashes[1]).inherit_hits(Instant::now(), 3);
     let held = found(hashes[0]);
     let places: Vec<*const Entry> = hashes.iter().map(|&hash| Arc::as_ptr(&found(hash))).collect();
-    store.gather();
+    store.compact();
     assert_eq!(store.len(), 10);
     for (&hash, place) in hashes.iter().zip(places) {
         let entry = found(hash);
