@@ -1,6 +1,6 @@
 //! A real API server, watched as its users do.
 
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cluster::object::{External, ServiceType};
@@ -22,8 +22,7 @@ fn start() -> Option<Server> {
     if Peer::Etcd.for_test().is_none() || Peer::KubeApiserver.for_test().is_none() {
         return None;
     }
-    static LOG: OnceLock<()> = OnceLock::new();
-    LOG.get_or_init(|| set_logger(|_, line| LINES.lock().unwrap().push(line.to_owned())));
+    set_logger(|_, line| LINES.lock().unwrap().push(line.to_owned()));
     Some(Server::alone().unwrap())
 }
 
@@ -69,6 +68,21 @@ fn is_at(cluster: &Cluster, ip: &str, what: impl Fn(Holder<'_>) -> bool) -> bool
 
 fn has_service(cluster: &Cluster, ip: &str) -> bool {
     is_at(cluster, ip, |holder| matches!(holder, Holder::Service(_)))
+}
+
+/// One server for all of them, since it takes seconds to start. The outage is last.
+#[tokio::test]
+async fn a_real_server() {
+    let Some(mut server) = start() else { return };
+    println!("a server that knows our certificate");
+    a_server_that_knows_our_certificate(&server).await;
+    println!("objects come, change and go");
+    objects_come_change_and_go(&server).await;
+    assert!(!logged(&server, "pages"));
+    println!("ServiceImports come with their definition");
+    service_imports_come_with_their_definition(&server).await;
+    println!("an outage freezes what is known");
+    an_outage_freezes_what_is_known(&mut server).await;
 }
 
 async fn objects_come_change_and_go(server: &Server) {
@@ -164,16 +178,7 @@ async fn objects_come_change_and_go(server: &Server) {
     assert!(cluster.staleness().is_zero());
 }
 
-#[tokio::test]
-async fn a_server_that_streams_lists() {
-    let Some(server) = start() else { return };
-    objects_come_change_and_go(&server).await;
-    assert!(!logged(&server, "pages"));
-}
-
-#[tokio::test]
-async fn a_server_that_knows_our_certificate() {
-    let Some(server) = start() else { return };
+async fn a_server_that_knows_our_certificate(server: &Server) {
     let (certificate, key) = server.client_certificate();
     let tls = Tls { certificate, key, authority: server.ca_file() };
     let source = Source::Endpoint { url: server.url(), tls: Some(tls) };
@@ -182,12 +187,10 @@ async fn a_server_that_knows_our_certificate() {
     until("the Service of the API itself is there", || cluster.snapshot().count(Kind::Service) > 0).await;
 }
 
-#[tokio::test]
-async fn an_outage_freezes_what_is_known() {
-    let Some(mut server) = start() else { return };
-    namespace(server.api(), "shop");
+async fn an_outage_freezes_what_is_known(server: &mut Server) {
+    LINES.lock().unwrap().clear();
     service(server.api(), "web", "10.96.7.7");
-    let cluster = open(&server, &want(&BUILT_IN));
+    let cluster = open(server, &want(&BUILT_IN));
     until("it is synced", || cluster.has_synced()).await;
     until("it is connected", || cluster.staleness().is_zero()).await;
     let count = Kind::ALL.map(|kind| cluster.snapshot().count(kind));
@@ -207,14 +210,11 @@ async fn an_outage_freezes_what_is_known() {
     assert_eq!(about, 3, "watching, lost, watching again: {lines:#?}");
 }
 
-#[tokio::test]
-async fn service_imports_come_with_their_definition() {
-    let Some(server) = start() else { return };
+async fn service_imports_come_with_their_definition(server: &Server) {
     let api = server.api();
-    namespace(api, "shop");
-    let cluster = open(&server, &want(&[Kind::Service, Kind::ServiceImport]));
+    let cluster = open(server, &want(&[Kind::Service, Kind::ServiceImport]));
     until("Services are synced", || cluster.snapshot().has_synced(Kind::Service)).await;
-    until("the line about them is there", || logged(&server, "waiting for serviceimports")).await;
+    until("the line about them is there", || logged(server, "waiting for serviceimports")).await;
     assert!(!cluster.has_synced());
 
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});

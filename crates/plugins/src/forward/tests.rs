@@ -479,6 +479,10 @@ fn hostnames_are_resolved_at_setup() {
     let expected =
         "plugin/forward: failed to resolve \"none.example\": no addresses found for \"none.example\"";
     assert_eq!(error, expected);
+    supervise::inject::arm("forward-resolve", 1);
+    assert_eq!(crate::harness::refused(&corefile("dns.example")), expected.replace("none", "dns"));
+    assert_eq!(supervise::panics("forward-resolve"), 1);
+    assert!(crate::harness::configure(&corefile("dns.example")).is_ok(), "a panic costs one attempt");
     names.switch_off();
     let error = crate::harness::refused(&corefile("dns.example"));
     assert!(error.starts_with(&expected.replace("none", "dns")), "{error}");
