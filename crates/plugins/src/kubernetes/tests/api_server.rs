@@ -4,11 +4,11 @@
 //! about it are left out.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use testkit::cluster::{Cluster, Etcd, Settings, load, manifests};
+use tempfile::NamedTempFile;
+use testkit::cluster::{Cluster, Settings, load, manifests};
 use testkit::peers::Peer;
 
 use super::{external_names, multicluster, specification};
@@ -17,18 +17,22 @@ use super::{external_names, multicluster, specification};
 const RANGES: &str = "--service-cluster-ip-range=10.96.0.0/16,fd00:96::/112";
 
 thread_local! {
-    /// Set while the tables of this thread are to be checked on API servers.
-    static SERVERS: RefCell<Option<Servers>> = const { RefCell::new(None) };
+    /// Set while the tables of this thread are to be checked on an API server.
+    static SERVER: RefCell<Option<Server>> = const { RefCell::new(None) };
 }
 
-struct Servers {
-    etcd: Arc<Etcd>,
-    /// By the manifests they were filled with.
-    loaded: HashMap<String, Loaded>,
-}
-
-struct Loaded {
+/// One server for all tables, filled anew for each set of manifests.
+struct Server {
     cluster: Cluster,
+    loaded: Option<Loaded>,
+}
+
+/// What is there now.
+struct Loaded {
+    manifests: String,
+    /// Of its own, so that nobody takes it for the cluster with the manifests before.
+    kubeconfig: NamedTempFile,
+    paths: Vec<String>,
     /// `name.namespace.` of what was refused.
     refused: Vec<String>,
 }
@@ -38,8 +42,10 @@ fn specification() {
     if Peer::Etcd.for_test().is_none() || Peer::KubeApiserver.for_test().is_none() {
         return;
     }
-    let etcd = Arc::new(Etcd::start().unwrap());
-    SERVERS.set(Some(Servers { etcd, loaded: HashMap::new() }));
+    let settings = Settings { arguments: vec![RANGES.to_owned()], ..Settings::default() };
+    let cluster = Cluster::alone_with(settings).unwrap();
+    load::install_service_imports(cluster.api()).unwrap();
+    SERVER.set(Some(Server { cluster, loaded: None }));
     specification::section_2_1_case();
     specification::section_2_2_schema_version();
     specification::section_2_3_services_with_a_cluster_ip();
@@ -50,48 +56,50 @@ fn specification() {
     multicluster::headless();
     multicluster::ports_need_an_underscore();
     multicluster::local_names_come_first();
-    SERVERS.set(None);
+    SERVER.set(None);
 }
 
 /// Where a cluster with these objects is to be read from, if not from a folder, and which names it cannot have.
-pub(super) fn source(text: &str) -> Option<(String, Vec<String>)> {
-    SERVERS.with_borrow_mut(|servers| {
-        let servers = servers.as_mut()?;
-        if !servers.loaded.contains_key(text) {
-            let name = format!("tables-{}", servers.loaded.len());
-            servers.loaded.insert(text.to_owned(), Loaded::new(&servers.etcd, &name, text));
+pub(super) fn source(manifests: &str) -> Option<(String, Vec<String>)> {
+    SERVER.with_borrow_mut(|server| {
+        let Server { cluster, loaded } = server.as_mut()?;
+        if loaded.as_ref().is_none_or(|loaded| loaded.manifests != manifests) {
+            for path in loaded.take().iter().flat_map(|before| &before.paths) {
+                cluster.api().delete(path).unwrap();
+            }
+            *loaded = Some(Loaded::new(cluster, manifests));
         }
-        let loaded = servers.loaded.get(text)?;
-        let source = format!("kubeconfig {}", loaded.cluster.kubeconfig().display());
+        let loaded = loaded.as_ref()?;
+        let source = format!("kubeconfig {}", loaded.kubeconfig.path().display());
         Some((source, loaded.refused.clone()))
     })
 }
 
 impl Loaded {
-    fn new(etcd: &Arc<Etcd>, name: &str, text: &str) -> Self {
-        let settings = Settings { arguments: vec![RANGES.to_owned()], ..Settings::default() };
-        let cluster = Cluster::start_with(etcd, name, settings).unwrap();
-        load::install_service_imports(cluster.api()).unwrap();
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(&file, text).unwrap();
+    fn new(cluster: &Cluster, manifests: &str) -> Self {
+        let kubeconfig = NamedTempFile::new().unwrap();
+        std::fs::write(&kubeconfig, cluster.kubeconfig_with(cluster.token())).unwrap();
+        let file = NamedTempFile::new().unwrap();
+        std::fs::write(&file, manifests).unwrap();
         let objects = manifests::read(file.path()).unwrap();
         let namespaces: BTreeSet<&str> = objects.iter().map(namespace_of).collect();
         for namespace in namespaces {
-            // Some are there from the start, and some are in the manifests as well.
+            // Some are there already, and some are in the manifests as well.
             let _ = cluster.api().create("/api/v1/namespaces", &json!({ "metadata": { "name": namespace } }));
         }
-        let mut refused = Vec::new();
+        let (mut paths, mut refused) = (Vec::new(), Vec::new());
         for mut object in objects {
             let (namespace, name) =
                 (namespace_of(&object).to_owned(), text_at(&object, "/metadata/name").to_owned());
             let Some(path) = path(&object, &namespace) else { continue };
             complete(&mut object);
-            if cluster.api().create(&path, &object).is_err() {
-                refused.push(format!("{name}.{namespace}."));
+            match cluster.api().create(&path, &object) {
+                Ok(_) => paths.push(format!("{path}/{name}")),
+                Err(_) => refused.push(format!("{name}.{namespace}.")),
             }
         }
         assert!(refused.len() <= 2, "the API server refused {refused:?}");
-        Self { cluster, refused }
+        Self { manifests: manifests.to_owned(), kubeconfig, paths, refused }
     }
 }
 
