@@ -1,4 +1,4 @@
-//! The clock entries age by. Tests turn it forward instead of waiting.
+//! The clock that ages entries. Tests advance it instead of waiting.
 
 #[cfg(test)]
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 #[cfg(test)]
 thread_local! {
-    // A test has a thread of its own, and its configuration is built there.
+    // Each test has its own thread and builds its configuration there.
     static SKEW: Arc<AtomicU64> = Arc::default();
 }
 
@@ -46,7 +46,7 @@ impl Clock {
         time + std::time::Duration::from_millis(millis)
     }
 
-    /// Turns the clocks of all caches made on this thread forward.
+    /// Advances the clocks of all caches made on this thread.
     pub fn advance(by: std::time::Duration) {
         SKEW.with(|skew| skew.fetch_add(by.as_millis() as u64, Ordering::SeqCst));
     }

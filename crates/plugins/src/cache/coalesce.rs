@@ -1,12 +1,12 @@
-//! Many queries for the same thing at once, and only one of them asks.
+//! Coalesces identical queries: of many at once only one goes to the plugins below.
 //!
 //! ```text
-//! first miss ──→ Leader ───────── asks below ─────────→ end ──┐ what came of it, shared
+//! first miss ──→ Leader ──────── queries below ───────→ end ──┐ shared result
 //! next miss  ──→ Follower ── waits ───────────────────────────┴─→ answers with it
-//!                    └── the leader is gone without an end: one follower leads on
+//!                    └── the leader was dropped without a result: one follower takes over
 //! ```
 //!
-//! The lock is taken by misses only. There are never more flights than queries under way.
+//! Only misses take the lock. There are never more flights than queries in flight.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,14 +19,14 @@ use super::entry::Entry;
 
 const SHARDS: usize = 16;
 
-/// How a flight ended.
-pub(super) enum Ending {
-    /// A reply, kept or not. `limit` is the size its first client could take, should it be truncated.
+/// The result of a flight.
+pub(super) enum FlightResult {
+    /// A reply, cached or not. `limit` is the maximum size for the leader's client, in case the reply is truncated.
     Reply {
         entry: Arc<Entry>,
         limit: usize,
     },
-    /// The source could not tell; this old entry stands in.
+    /// The query failed; this stale entry is served instead.
     Stale(Arc<Entry>),
     Failure {
         rcode: Rcode,
@@ -35,19 +35,19 @@ pub(super) enum Ending {
     Drop,
 }
 
-/// What a query is to a flight.
-pub(super) enum Joined {
-    Leads(Leader),
-    Follows(Follower),
+/// The role of a query in its flight.
+pub(super) enum Role {
+    Leader(Leader),
+    Follower(Follower),
 }
 
-/// What a follower gets in the end.
-pub(super) enum Landed {
-    Ended(Arc<Ending>),
+/// The end of a follower's wait.
+pub(super) enum FollowerEvent {
+    Ended(Arc<FlightResult>),
     Promoted(Leader),
 }
 
-/// The flights under way.
+/// The queries in flight.
 pub(super) struct Flights {
     shards: [Mutex<HashTable<Arc<Flight>>>; SHARDS],
 }
@@ -70,9 +70,9 @@ struct State {
 
 enum Phase {
     Led,
-    /// The leader is gone; the first follower to look takes over.
+    /// The leader was dropped; the first follower to notice takes over.
     Orphaned,
-    Ended(Arc<Ending>),
+    Ended(Arc<FlightResult>),
 }
 
 impl Default for Flights {
@@ -82,21 +82,21 @@ impl Default for Flights {
 }
 
 impl Flights {
-    /// Follows the flight that asks the same, or leads a new one.
-    pub fn join(self: &Arc<Flights>, hash: u64, query: &Query) -> Joined {
+    /// Joins the flight of an identical query, or starts a new one.
+    pub fn join(self: &Arc<Flights>, hash: u64, query: &Query) -> Role {
         let mut shard = self.shard(hash);
         if let Some(flight) = shard.find(hash, |flight| flight.is_for(hash, query)) {
             let mut state = lock(&flight.state);
             if matches!(state.phase, Phase::Orphaned) {
                 state.phase = Phase::Led;
-                return Joined::Leads(self.leader(flight));
+                return Role::Leader(self.leader(flight));
             }
             state.followers += 1;
-            return Joined::Follows(Follower { flights: self.clone(), flight: flight.clone() });
+            return Role::Follower(Follower { flights: self.clone(), flight: flight.clone() });
         }
         let flight = Arc::new(Flight::new(hash, query));
         shard.insert_unique(hash, flight.clone(), |flight| flight.hash);
-        Joined::Leads(self.leader(&flight))
+        Role::Leader(self.leader(&flight))
     }
 
     fn leader(self: &Arc<Flights>, flight: &Arc<Flight>) -> Leader {
@@ -149,23 +149,23 @@ fn forget(shard: &mut HashTable<Arc<Flight>>, flight: &Arc<Flight>) {
     }
 }
 
-/// The one that asks. Dropped without an end, it leaves that to a follower.
+/// The query that goes to the plugins below. If it is dropped before [`Leader::end`], a follower takes over.
 pub(super) struct Leader {
     flights: Arc<Flights>,
-    /// None when it has ended.
+    /// None once it has ended.
     flight: Option<Arc<Flight>>,
 }
 
 impl Leader {
-    /// Tells the followers, if there are any; only then is the ending made.
-    pub fn end(mut self, ending: impl FnOnce() -> Ending) {
+    /// Ends the flight. Calls `result` only if there are followers to wake.
+    pub fn end(mut self, result: impl FnOnce() -> FlightResult) {
         let Some(flight) = self.flight.clone() else { return };
-        // From here on nobody can join any more.
+        // From here on no query can join.
         forget(&mut self.flights.shard(flight.hash), &flight);
         if lock(&flight.state).followers > 0 {
-            // Should this panic, the leader is dropped and a follower leads on.
-            let ending = Arc::new(ending());
-            lock(&flight.state).phase = Phase::Ended(ending);
+            // If this panics, the leader is dropped and a follower takes over.
+            let result = Arc::new(result());
+            lock(&flight.state).phase = Phase::Ended(result);
             flight.changed.notify_waiters();
         }
         self.flight = None;
@@ -186,33 +186,33 @@ impl Drop for Leader {
     }
 }
 
-/// One that waits for what the leader brings.
+/// A query that waits for the leader's result.
 pub(super) struct Follower {
     flights: Arc<Flights>,
     flight: Arc<Flight>,
 }
 
 impl Follower {
-    pub async fn land(self) -> Landed {
+    pub async fn wait(self) -> FollowerEvent {
         loop {
             let mut changed = std::pin::pin!(self.flight.changed.notified());
-            // Told from now on; what happened before is seen by looking.
+            // Registers for later changes; earlier ones show in the state.
             changed.as_mut().enable();
-            if let Some(landed) = self.look() {
-                return landed;
+            if let Some(event) = self.event() {
+                return event;
             }
             changed.await;
         }
     }
 
-    fn look(&self) -> Option<Landed> {
+    fn event(&self) -> Option<FollowerEvent> {
         let mut state = lock(&self.flight.state);
         match &state.phase {
             Phase::Led => None,
-            Phase::Ended(ending) => Some(Landed::Ended(ending.clone())),
+            Phase::Ended(result) => Some(FollowerEvent::Ended(result.clone())),
             Phase::Orphaned => {
                 state.phase = Phase::Led;
-                Some(Landed::Promoted(self.flights.leader(&self.flight)))
+                Some(FollowerEvent::Promoted(self.flights.leader(&self.flight)))
             }
         }
     }
@@ -223,7 +223,7 @@ impl Drop for Follower {
         let mut shard = self.flights.shard(self.flight.hash);
         let mut state = lock(&self.flight.state);
         state.followers -= 1;
-        // The last one of an orphaned flight turns off the light.
+        // The last follower of an orphaned flight removes it.
         if state.followers == 0 && matches!(state.phase, Phase::Orphaned) {
             forget(&mut shard, &self.flight);
         }

@@ -1,4 +1,4 @@
-//! One remembered reply. The reply never changes; only the counts around it do, and those are atomic.
+//! One cached reply. The reply is immutable; the counters around it are atomic.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -8,13 +8,13 @@ use wire::{Class, Flags, Name, Query, Rcode, Reply, Rtype};
 
 use super::clock::Clock;
 
-/// The flags a reply keeps in the cache; all others are the present query's.
-const KEPT: u16 = Flags::AA.0 | Flags::TC.0 | Flags::RA.0 | Flags::AD.0;
+/// Flags taken from the cached reply; all others come from the current query.
+const CACHED_FLAGS: u16 = Flags::AA.0 | Flags::TC.0 | Flags::RA.0 | Flags::AD.0;
 
-/// A reply and what it answers.
+/// A reply and its question.
 pub(super) struct Entry {
     pub hash: u64,
-    /// As the client wrote it whose query brought the reply: the owners of the records keep that spelling.
+    /// In the spelling of the client whose query filled the cache; owner names keep that spelling.
     name: Box<[u8]>,
     qtype: Rtype,
     qclass: Class,
@@ -24,26 +24,33 @@ pub(super) struct Entry {
     /// Seconds from `stored` on.
     pub ttl: u32,
     pub stored: Instant,
-    /// The records really answer the question.
+    /// The records answer the question, after aliases.
     pub answering: bool,
-    /// The last entry that did, if this one does not; kept with `prefer_positive` only.
+    /// The last entry that did, if this one does not; with `prefer_positive` only.
     pub last_good: Option<Arc<Entry>>,
-    /// The wildcard the records were made from, as metadata told.
+    /// The wildcard that made the records, from metadata.
     pub wildcard: Option<Box<str>>,
     popularity: Popularity,
     refresh: RefreshState,
 }
 
-/// Everything about an entry that is not in the messages.
+/// Parts of an entry that are not in query or reply.
 #[derive(Default)]
-pub(super) struct About {
+pub(super) struct Details {
     pub answering: bool,
     pub last_good: Option<Arc<Entry>>,
     pub wildcard: Option<Box<str>>,
 }
 
 impl Entry {
-    pub fn new(hash: u64, query: &Query, reply: &Reply, ttl: u32, stored: Instant, about: About) -> Entry {
+    pub fn new(
+        hash: u64,
+        query: &Query,
+        reply: &Reply,
+        ttl: u32,
+        stored: Instant,
+        details: Details,
+    ) -> Entry {
         let question = &query.question;
         Entry {
             hash,
@@ -55,16 +62,16 @@ impl Entry {
             reply: reply.clone(),
             ttl,
             stored,
-            answering: about.answering,
-            last_good: about.last_good,
-            wildcard: about.wildcard,
+            answering: details.answering,
+            last_good: details.last_good,
+            wildcard: details.wildcard,
             popularity: Popularity::default(),
             refresh: RefreshState::default(),
         }
     }
 
-    /// A copy in new memory. An entry that is in use is returned as it is: a refresh ends on the entry it began with.
-    pub fn moved(self: &Arc<Entry>) -> Arc<Entry> {
+    /// A copy in new memory. An entry in use is returned unchanged: a refresh ends on the entry it began with.
+    pub fn relocated(self: &Arc<Entry>) -> Arc<Entry> {
         if Arc::strong_count(self) > 1 {
             return self.clone();
         }
@@ -83,34 +90,34 @@ impl Entry {
         })
     }
 
-    /// Whether this is the question it answers; two may have the same hash.
+    /// Whether the entry is for this question; hashes may collide.
     pub fn matches(&self, query: &Query) -> bool {
         let question = &query.question;
         self.qtype == question.qtype
             && self.qclass == question.qclass
             && self.dnssec_ok == query.dnssec_ok()
             && self.checking_disabled == query.flags.has(Flags::CD)
-            // Length octets are below 64 and so never look like letters.
+            // Length octets are below 64, so none is a letter.
             && self.name.eq_ignore_ascii_case(question.name().wire())
     }
 
     /// The entry to prefer over denials: itself if it answers the question, else the last one that did.
-    pub fn answering_for(&self, query: &Query) -> Answering {
+    pub fn answering_for(&self, query: &Query) -> AnsweringEntry {
         if self.answering && self.matches(query) {
-            return Answering::Itself;
+            return AnsweringEntry::Current;
         }
         match &self.last_good {
-            Some(good) if good.answering && good.matches(query) => Answering::LastGood,
-            _ => Answering::None,
+            Some(good) if good.answering && good.matches(query) => AnsweringEntry::LastGood,
+            _ => AnsweringEntry::None,
         }
     }
 
-    /// Seconds left; below zero the time since it ran out.
+    /// Seconds until it expires; negative once it has.
     pub fn left(&self, now: Instant) -> i64 {
         i64::from(self.ttl) - now.saturating_duration_since(self.stored).as_secs() as i64
     }
 
-    /// SERVFAIL comes and goes, and so gives way to answers.
+    /// SERVFAIL is transient and never hides an answer.
     pub fn is_failure(&self) -> bool {
         self.reply.rcode == Rcode::SERVFAIL
     }
@@ -123,15 +130,15 @@ impl Entry {
         self.reply.flags.has(Flags::TC)
     }
 
-    /// Makes `reply` this reply, tailored to `query`, with `ttl` on every record. Allocates nothing once the
+    /// Copies the entry into `reply`, with the flags of `query` and `ttl` on every record. Allocates nothing once the
     /// reply's buffers are large enough.
     pub fn fill(&self, query: &Query, reply: &mut Reply, ttl: u32) {
         reply.begin(query);
         let flags = reply.flags;
         reply.copy_from(&self.reply);
         reply.opcode = query.opcode;
-        reply.flags = Flags(flags.0 | self.reply.flags.0 & KEPT);
-        // Whoever asked for neither DNSSEC nor AD is not told (RFC 6840 §5.7).
+        reply.flags = Flags(flags.0 | self.reply.flags.0 & CACHED_FLAGS);
+        // AD is only for clients that set DO or AD (RFC 6840 §5.7).
         if !query.dnssec_ok() && !query.flags.has(Flags::AD) {
             reply.flags.set(Flags::AD, false);
         }
@@ -143,7 +150,7 @@ impl Entry {
         }
     }
 
-    /// Counts a query: for how many in a row there was no pause of `pause`. Without one every query is the first.
+    /// Counts a query; returns how many came in a row without a gap longer than `pause`. Without one it is always 1.
     pub fn count(&self, now: Instant, pause: Option<Duration>) -> u32 {
         self.popularity.count(self.age(now), pause)
     }
@@ -152,7 +159,7 @@ impl Entry {
         self.popularity.hits.load(Ordering::Relaxed)
     }
 
-    /// Takes over the count of the entry it replaces.
+    /// Takes over the query count of the entry it replaces.
     pub fn inherit_hits(&self, now: Instant, hits: u32) {
         self.popularity.last.store(self.age(now) + 1, Ordering::Relaxed);
         self.popularity.hits.store(hits, Ordering::Relaxed);
@@ -164,26 +171,24 @@ impl Entry {
     }
 }
 
-/// What [`Entry::answering_for`] finds.
+/// The entry that answers a question; see [`Entry::answering_for`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Answering {
-    Itself,
+pub(super) enum AnsweringEntry {
+    Current,
     LastGood,
     None,
 }
 
-/// Sets the time to live of all records.
 pub(super) fn set_ttl(reply: &mut Reply, ttl: u32) {
     for record in reply.records_mut() {
         record.ttl = ttl;
     }
 }
 
-/// How often an entry was asked for. The two numbers are not changed together; to be off by one under load does
-/// no harm.
+/// How often an entry was queried. The two numbers do not change atomically together; an error of one is harmless.
 #[derive(Default)]
 struct Popularity {
-    /// Nanoseconds after `stored`, and one more; 0 is never.
+    /// Time of the last query: nanoseconds after `stored`, plus one; 0 is never.
     last: AtomicU64,
     hits: AtomicU32,
 }
@@ -191,9 +196,9 @@ struct Popularity {
 impl Popularity {
     fn count(&self, now: u64, pause: Option<Duration>) -> u32 {
         let last = self.last.swap(now + 1, Ordering::Relaxed);
-        let goes_on = last > 0
+        let continues = last > 0
             && pause.is_some_and(|pause| u128::from(now + 1 - last.min(now + 1)) <= pause.as_nanos());
-        if goes_on {
+        if continues {
             return self.hits.fetch_add(1, Ordering::Relaxed) + 1;
         }
         self.hits.store(1, Ordering::Relaxed);
@@ -204,36 +209,36 @@ impl Popularity {
 #[derive(Default)]
 struct RefreshState {
     running: AtomicBool,
-    /// Nanoseconds after `stored` before which a refresh that failed is not tried again.
+    /// Earliest time for the next refresh after a failed one: nanoseconds after `stored`.
     not_before: AtomicU64,
 }
 
-/// The right to refresh an entry; there is one at a time. Dropped without [`Refresh::end`] it counts as failed.
-pub(super) struct Refresh {
+/// Held by the one refresh of an entry. Dropped without [`RefreshGuard::release`], the refresh counts as failed.
+pub(super) struct RefreshGuard {
     entry: Arc<Entry>,
     clock: Clock,
     recheck: Duration,
 }
 
-impl Refresh {
-    /// None if a refresh is on its way, or if the last one failed less than `recheck` ago.
-    pub fn begin(entry: &Arc<Entry>, clock: &Clock, recheck: Duration) -> Option<Refresh> {
+impl RefreshGuard {
+    /// None if a refresh is running, or if the last one failed less than `recheck` ago.
+    pub fn acquire(entry: &Arc<Entry>, clock: &Clock, recheck: Duration) -> Option<RefreshGuard> {
         let state = &entry.refresh;
         if !recheck.is_zero() && entry.age(clock.now()) < state.not_before.load(Ordering::Acquire) {
             return None;
         }
         state.running.compare_exchange(false, true, Ordering::AcqRel, Ordering::Acquire).ok()?;
-        Some(Refresh { entry: entry.clone(), clock: clock.clone(), recheck })
+        Some(RefreshGuard { entry: entry.clone(), clock: clock.clone(), recheck })
     }
 
-    pub fn end(mut self, refreshed: bool) {
+    pub fn release(mut self, refreshed: bool) {
         if refreshed {
             self.recheck = Duration::ZERO;
         }
     }
 }
 
-impl Drop for Refresh {
+impl Drop for RefreshGuard {
     fn drop(&mut self) {
         let state = &self.entry.refresh;
         let wait = self.recheck.as_nanos() as u64;

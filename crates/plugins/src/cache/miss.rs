@@ -1,4 +1,4 @@
-//! Nothing in the cache: one query asks below, the others wait for it.
+//! Cache misses: one query goes to the plugins below, identical ones wait for it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,242 +8,244 @@ use server::{Outcome, Step, Transport, Visit, task};
 use wire::{Flags, Query, Rcode, Reply, Rtype};
 
 use super::Inner;
-use super::coalesce::{Ending, Follower, Joined, Landed, Leader};
+use super::cacheability::is_common;
+use super::coalesce::{FlightResult, Follower, FollowerEvent, Leader, Role};
 use super::counters::Series;
-use super::entry::{Entry, Refresh};
-use super::judge::is_usual;
-use super::keep::hide_ad;
+use super::entry::{Entry, RefreshGuard};
+use super::insert::hide_ad;
 
-/// In the slot: the query went down through here.
+/// Slot flag: the query went to the plugins below.
 const PASSED: u64 = 1;
-/// In the slot: the client had set AD.
+/// Slot flag: the client set AD.
 const HAD_AD: u64 = 2;
-/// In the slot: nothing about the name is ever kept.
-pub(super) const NEVER_KEPT: u64 = 4;
+/// Slot flag: no reply for the name is ever cached.
+pub(super) const UNCACHED: u64 = 4;
 
-const NOT_HERE: &str = "not kept: disabled for this zone";
+const DISABLED: &str = "not cached: disabled for this zone";
 
-/// What a query that goes down has to do when it comes back.
+/// A query to the plugins below that fills or refreshes the cache; stored in the slot until its reply arrives.
 #[derive(Default)]
-pub(super) struct Errand {
-    /// Others wait for it.
+pub(super) struct Refresh {
+    /// Set if followers may wait for the reply.
     pub leader: Option<Leader>,
-    /// It verifies this entry, which is served if nothing better comes.
-    pub old: Option<Old>,
+    /// The entry being verified; served if the refresh fails.
+    pub stale: Option<StaleEntry>,
 }
 
 /// A stale entry that is being verified.
-pub(super) struct Old {
+pub(super) struct StaleEntry {
     pub entry: Arc<Entry>,
-    pub refresh: Option<Refresh>,
+    pub guard: Option<RefreshGuard>,
 }
 
 impl Inner {
     pub fn miss(self: &Arc<Inner>, visit: &mut Visit<'_>, hash: u64, series: &Series) -> Step {
-        if is_alone(visit.query.question.qtype) {
+        if is_never_coalesced(visit.query.question.qtype) {
             series.misses.inc();
-            return self.descend(visit, Errand::default());
+            return self.send_below(visit, Refresh::default());
         }
-        match self.memory.flights.join(hash, visit.query) {
-            Joined::Leads(leader) => self.lead(visit, hash, leader, series),
-            joined => {
+        match self.contents.flights.join(hash, visit.query) {
+            Role::Leader(leader) => self.lead(visit, hash, leader, series),
+            role => {
                 series.misses.inc();
-                self.go_with(visit, joined, None)
+                self.lead_or_follow(visit, role, None)
             }
         }
     }
 
     fn lead(self: &Arc<Inner>, visit: &mut Visit<'_>, hash: u64, leader: Leader, series: &Series) -> Step {
         let now = self.clock.now();
-        // A flight may have ended after we looked and before we joined; then the entry is there.
-        if let Some((side, found)) = self.find(hash, visit.query, now)
+        // A flight may have ended between the lookup and the join; then the entry is there.
+        if let Some((store_type, found)) = self.find(hash, visit.query, now)
             && let Some(entry) = found.entry().filter(|entry| entry.left(now) > 0)
         {
-            series.hits(side).inc();
-            leader.end(|| Ending::Reply { entry: entry.clone(), limit: usize::MAX });
+            series.hits(store_type).inc();
+            leader.end(|| FlightResult::Reply { entry: entry.clone(), limit: usize::MAX });
             return self.answer(visit, entry, entry.left(now));
         }
         series.misses.inc();
         visit.note(|_| "miss".to_owned());
-        self.descend(visit, Errand { leader: Some(leader), old: None })
+        self.send_below(visit, Refresh { leader: Some(leader), stale: None })
     }
 
-    /// Leads or follows. `old` is what to serve if that comes to nothing.
-    pub fn go_with(
+    /// Leads or follows. `stale` is served if that fails.
+    pub fn lead_or_follow(
         self: &Arc<Inner>,
         visit: &mut Visit<'_>,
-        joined: Joined,
-        old: Option<Arc<Entry>>,
+        role: Role,
+        stale: Option<Arc<Entry>>,
     ) -> Step {
-        let old_one = |entry| Old { entry, refresh: None };
-        match joined {
-            Joined::Leads(leader) => {
-                self.descend(visit, Errand { leader: Some(leader), old: old.map(old_one) })
+        let unguarded = |entry| StaleEntry { entry, guard: None };
+        match role {
+            Role::Leader(leader) => {
+                self.send_below(visit, Refresh { leader: Some(leader), stale: stale.map(unguarded) })
             }
-            // A look-up of a plugin below must not wait for a leader that may be waiting for it.
-            Joined::Follows(_) if visit.depth() > 0 => {
-                self.descend(visit, Errand { leader: None, old: old.map(old_one) })
+            // A lookup by a plugin below must not wait for a leader that may be waiting for it.
+            Role::Follower(_) if visit.depth() > 0 => {
+                self.send_below(visit, Refresh { leader: None, stale: stale.map(unguarded) })
             }
-            Joined::Follows(follower) => {
-                visit.note(|_| "miss: another query asks already, its answer will do".to_owned());
-                self.follow(follower, old)
+            Role::Follower(follower) => {
+                visit.note(|_| "miss: joined an identical query already in flight".to_owned());
+                self.follow(follower, stale)
             }
         }
     }
 
-    fn follow(self: &Arc<Inner>, follower: Follower, old: Option<Arc<Entry>>) -> Step {
+    fn follow(self: &Arc<Inner>, follower: Follower, stale: Option<Arc<Entry>>) -> Step {
         let inner = self.clone();
-        Step::Wait(task(follower.land(), move |landed, visit| match landed {
-            Landed::Promoted(leader) => {
-                visit.note(|_| "the other query is gone, this one asks now".to_owned());
-                inner.go_with(visit, Joined::Leads(leader), old)
+        Step::Wait(task(follower.wait(), move |event, visit| match event {
+            FollowerEvent::Promoted(leader) => {
+                visit.note(|_| {
+                    "the joined query ended without a result; querying the plugins below".to_owned()
+                });
+                inner.lead_or_follow(visit, Role::Leader(leader), stale)
             }
-            Landed::Ended(ending) => inner.share(visit, &ending, old),
+            FollowerEvent::Ended(result) => inner.answer_shared(visit, &result, stale),
         }))
     }
 
-    /// Answers with what another query brought.
-    fn share(&self, visit: &mut Visit<'_>, ending: &Ending, old: Option<Arc<Entry>>) -> Step {
-        let failed = match ending {
-            // It would have fitted this client's size.
-            Ending::Reply { entry, limit } if entry.is_truncated() && *limit < size(visit) => {
-                let old = old.map(|entry| Old { entry, refresh: None });
-                return self.descend(visit, Errand { leader: None, old });
+    /// Answers with the result of the joined query.
+    fn answer_shared(&self, visit: &mut Visit<'_>, result: &FlightResult, stale: Option<Arc<Entry>>) -> Step {
+        let failed = match result {
+            // This client accepts a larger reply than the leader's did.
+            FlightResult::Reply { entry, limit } if entry.is_truncated() && *limit < reply_limit(visit) => {
+                let stale = stale.map(|entry| StaleEntry { entry, guard: None });
+                return self.send_below(visit, Refresh { leader: None, stale });
             }
-            Ending::Reply { entry, .. } => {
-                if old.is_none() || matches!(entry.rcode(), Rcode::NOERROR | Rcode::NXDOMAIN) {
+            FlightResult::Reply { entry, .. } => {
+                if stale.is_none() || matches!(entry.rcode(), Rcode::NOERROR | Rcode::NXDOMAIN) {
                     return self.answer(visit, entry, entry.left(self.clock.now()));
                 }
                 Step::Answer
             }
-            Ending::Stale(entry) => return self.serve_stale(visit, entry),
-            Ending::Failure { rcode, error } => Step::Fail { rcode: *rcode, error: error.clone() },
-            Ending::Drop => Step::Drop,
+            FlightResult::Stale(entry) => return self.serve_stale(visit, entry),
+            FlightResult::Failure { rcode, error } => Step::Fail { rcode: *rcode, error: error.clone() },
+            FlightResult::Drop => Step::Drop,
         };
-        match old {
-            Some(old) => self.serve_stale(visit, &old),
+        match stale {
+            Some(entry) => self.serve_stale(visit, &entry),
             None => failed,
         }
     }
 
-    /// Sends the query on. AD asks the source to say whether it checked the data (RFC 6840 §5.7); the cache must
-    /// know it for those who want to.
-    pub fn descend(&self, visit: &mut Visit<'_>, errand: Errand) -> Step {
-        let step = self.pass(visit, 0);
-        if errand.leader.is_some() || errand.old.is_some() {
-            visit.slot().boxed = Some(Box::new(errand));
+    /// Sends the query to the plugins below.
+    pub fn send_below(&self, visit: &mut Visit<'_>, refresh: Refresh) -> Step {
+        let step = self.pass_below(visit, 0);
+        if refresh.leader.is_some() || refresh.stale.is_some() {
+            visit.slot().boxed = Some(Box::new(refresh));
         }
         step
     }
 
-    /// The same without an errand; `memory` is for the way back.
-    pub fn pass(&self, visit: &mut Visit<'_>, memory: u64) -> Step {
+    /// Lets the query pass with these slot flags. AD is set because later clients of the entry may want to know
+    /// whether the data was validated (RFC 6840 §5.7).
+    pub fn pass_below(&self, visit: &mut Visit<'_>, flags: u64) -> Step {
         let had_ad = visit.query.flags.has(Flags::AD);
-        visit.slot().words[0] = PASSED | memory | if had_ad { HAD_AD } else { 0 };
+        visit.slot().words[0] = PASSED | flags | if had_ad { HAD_AD } else { 0 };
         visit.query.flags.set(Flags::AD, true);
         Step::Next
     }
 
-    /// The query is back.
-    pub fn settle(&self, visit: &mut Visit<'_>) {
-        let memory = visit.slot().words[0];
-        if memory & PASSED == 0 {
+    /// Handles the reply of the plugins below.
+    pub fn handle_reply(&self, visit: &mut Visit<'_>) {
+        let flags = visit.slot().words[0];
+        if flags & PASSED == 0 {
             return;
         }
-        visit.query.flags.set(Flags::AD, memory & HAD_AD != 0);
-        if memory & NEVER_KEPT != 0 && visit.outcome() == Outcome::Records && self.leaves(visit) {
-            visit.note(|_| NOT_HERE.to_owned());
+        visit.query.flags.set(Flags::AD, flags & HAD_AD != 0);
+        if flags & UNCACHED != 0 && visit.outcome() == Outcome::Records && self.needs_no_change(visit) {
+            visit.note(|_| DISABLED.to_owned());
             hide_ad(visit.query, visit.reply);
             return;
         }
-        let errand = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Errand>().ok());
-        let Errand { leader, old } = errand.map_or_else(Errand::default, |errand| *errand);
-        match old {
-            Some(old) => self.settle_verified(visit, leader, old),
-            None => self.settle_miss(visit, leader),
+        let refresh = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Refresh>().ok());
+        let Refresh { leader, stale } = refresh.map_or_else(Refresh::default, |refresh| *refresh);
+        match stale {
+            Some(stale) => self.finish_verify(visit, leader, stale),
+            None => self.finish_miss(visit, leader),
         }
     }
 
-    /// Whether a reply that is not kept is one that [`Inner::keep`] would change nothing about. That of a cluster is,
-    /// and there are many of them.
-    fn leaves(&self, visit: &Visit<'_>) -> bool {
-        is_usual(visit.query, visit.reply, &self.options)
-            && self.counters.of(visit.server()).has_entries_shown()
+    /// Whether [`Inner::insert`] would change nothing about a reply that is not cached. Replies from a
+    /// cluster are of this kind, and there are many.
+    fn needs_no_change(&self, visit: &Visit<'_>) -> bool {
+        is_common(visit.query, visit.reply, &self.options)
+            && self.counters.for_server(visit.server()).has_entries_series()
     }
 
-    fn settle_miss(&self, visit: &mut Visit<'_>, leader: Option<Leader>) {
+    fn finish_miss(&self, visit: &mut Visit<'_>, leader: Option<Leader>) {
         match visit.outcome() {
             Outcome::Records => {
                 let wildcard = visit.metadata("zone/wildcard").map(Into::into);
-                self.keep_and_tell(visit, leader, false, wildcard);
+                self.insert_and_share(visit, leader, false, wildcard);
             }
             Outcome::Failure => {
                 let rcode = visit.reply.rcode;
                 let error = visit.error().map(|error| Cow::Owned(error.to_owned()));
-                if rcode == Rcode::SERVFAIL && error.is_some() && is_in_time(visit.deadline()) {
-                    self.keep_failure(visit);
+                if rcode == Rcode::SERVFAIL && error.is_some() && is_before_deadline(visit.deadline()) {
+                    self.insert_failure(visit);
                 }
                 if let Some(leader) = leader {
-                    leader.end(|| Ending::Failure { rcode, error });
+                    leader.end(|| FlightResult::Failure { rcode, error });
                 }
             }
             Outcome::Drop => {
                 if let Some(leader) = leader {
-                    leader.end(|| Ending::Drop);
+                    leader.end(|| FlightResult::Drop);
                 }
             }
         }
     }
 
-    /// Keeps the reply and tells those who wait for it.
-    pub fn keep_and_tell(
+    /// Caches the reply and shares it with the followers.
+    pub fn insert_and_share(
         &self,
         visit: &mut Visit<'_>,
         leader: Option<Leader>,
         refresh: bool,
         wildcard: Option<Box<str>>,
     ) {
-        let series = self.counters.of(visit.server());
-        let kept = self.keep(visit.query, visit.reply, refresh, wildcard, series);
-        match (kept.verdict.refusal, &kept.entry) {
-            (Some(why), _) => visit.note(|_| format!("not kept: {why}")),
-            (None, None) => visit.note(|_| NOT_HERE.to_owned()),
+        let series = self.counters.for_server(visit.server());
+        let insertion = self.insert(visit.query, visit.reply, refresh, wildcard, series);
+        match (insertion.cacheability.refusal, &insertion.entry) {
+            (Some(why), _) => visit.note(|_| format!("not cached: {why}")),
+            (None, None) => visit.note(|_| DISABLED.to_owned()),
             (None, Some(entry)) => {
                 let ttl = entry.ttl;
-                visit.note(|_| format!("kept for {ttl} s"));
+                visit.note(|_| format!("cached for {ttl} s"));
             }
         }
-        let limit = size(visit);
+        let limit = reply_limit(visit);
         let (query, reply): (&Query, &Reply) = (visit.query, visit.reply);
         if let Some(leader) = leader {
-            leader.end(|| Ending::Reply { entry: self.shareable(kept, query, reply), limit });
+            leader.end(|| FlightResult::Reply { entry: self.shareable(insertion, query, reply), limit });
         }
         hide_ad(visit.query, visit.reply);
     }
 
-    /// Keeps a failure for which nobody wrote a reply, so that retries do not go to a source that is down.
-    fn keep_failure(&self, visit: &mut Visit<'_>) {
+    /// Caches a failure without a reply, so that retries do not reach an upstream that is down.
+    fn insert_failure(&self, visit: &mut Visit<'_>) {
         let mut reply = Reply::new();
         reply.begin_error(visit.query, Rcode::SERVFAIL);
-        let series = self.counters.of(visit.server());
-        if let Some(entry) = self.keep(visit.query, &mut reply, false, None, series).entry {
-            visit.note(|_| format!("the failure is kept for {} s", entry.ttl));
+        let series = self.counters.for_server(visit.server());
+        if let Some(entry) = self.insert(visit.query, &mut reply, false, None, series).entry {
+            visit.note(|_| format!("failure cached for {} s", entry.ttl));
         }
     }
 }
 
-/// Transfers are series of messages, and the probe of `loop` must come round to be found.
-fn is_alone(qtype: Rtype) -> bool {
+/// Transfers are series of messages, and the probe of `loop` must return to be detected.
+fn is_never_coalesced(qtype: Rtype) -> bool {
     matches!(qtype, Rtype::AXFR | Rtype::IXFR | Rtype::HINFO)
 }
 
-/// A query that ran out of its own time says nothing about the source.
-fn is_in_time(deadline: Option<Instant>) -> bool {
+/// A failure after the query's own deadline says nothing about the upstream.
+fn is_before_deadline(deadline: Option<Instant>) -> bool {
     deadline.is_none_or(|end| Instant::now() < end)
 }
 
-/// The most octets the client can take.
-fn size(visit: &Visit<'_>) -> usize {
+/// Maximum reply size for the client, in octets.
+fn reply_limit(visit: &Visit<'_>) -> usize {
     match visit.client.transport {
         Transport::Udp => visit.query.udp_limit(),
         Transport::Tcp => usize::from(u16::MAX),

@@ -1,21 +1,21 @@
-//! Remembers replies: successes in one store, denials and server failures in another.
+//! Caches replies: successes in one store, denials and server failures in another.
 //!
 //! ```text
-//! query()  look up ──→ fresh ──→ answer (and fetch again behind it, if popular and nearly over: refresh.rs)
-//!             │   └──→ stale ──→ answer, or ask the source first                              (stale.rs)
-//!             └──────→ miss ───→ lead, or follow one that asks already              (miss.rs, coalesce.rs)
-//! reply()  judge ──→ keep, with the same time to live on all records                 (judge.rs, keep.rs)
+//! query()  look up ──→ fresh ──→ answer; prefetch if popular and about to expire               (refresh.rs)
+//!             │   └──→ stale ──→ answer, or query the plugins below first                       (stale.rs)
+//!             └──────→ miss ───→ query below, or join an identical query in flight (miss.rs, coalesce.rs)
+//! reply()  cacheable? ──→ insert, with one TTL on all records                   (cacheability.rs, insert.rs)
 //! ```
 //!
 //! A hit takes no lock and allocates nothing: it reads an immutable entry and copies it into the worker's reply.
 
+mod cacheability;
 mod clock;
 mod coalesce;
+mod contents;
 mod counters;
 mod entry;
-mod judge;
-mod keep;
-mod memory;
+mod insert;
 mod miss;
 mod options;
 mod refresh;
@@ -34,54 +34,54 @@ use wire::{Flags, Name, NameBuf, Opcode, Query};
 
 use crate::parse::is_under_any;
 use clock::Clock;
-use counters::{Counters, Series, Side};
+use contents::Contents;
+use counters::{Counters, Series, StoreType};
 use entry::Entry;
-use memory::Memory;
 use options::Options;
 pub(crate) use setup::setup;
-use store::Found;
+use store::EntryRef;
 
 struct Cache {
     inner: Arc<Inner>,
-    /// The plugins of the block that keep queries away from caches.
+    /// Plugins of the block that exclude queries from caches.
     bypasses: OnceLock<Vec<Arc<dyn Plugin>>>,
 }
 
-/// What a cache is; shared with the work it has done behind the clients' backs.
+/// Shared between the plugin and its background refreshes.
 struct Inner {
     zones: Vec<NameBuf>,
-    /// The zones as metrics show them.
+    /// The value of the metric label `zones`.
     label: String,
     options: Options,
-    /// The zones of which neither successes nor denials are kept.
-    never_kept: Vec<NameBuf>,
-    memory: Arc<Memory>,
+    /// Zones in which `disable` covers successes and denials.
+    uncached: Vec<NameBuf>,
+    contents: Arc<Contents>,
     counters: Counters,
     clock: Clock,
 }
 
-/// An entry that was found for a query, fresh or not.
+/// A lookup that found an entry, fresh or stale.
 struct Hit<'a> {
     entry: &'a Arc<Entry>,
-    /// Seconds; zero or less if its time is over.
+    /// Seconds until the entry expires; zero or less if it has.
     left: i64,
     now: Instant,
     series: &'a Arc<Series>,
 }
 
-/// The wildcard behind a cached answer, for metadata.
+/// The wildcard that made a cached answer, for the metadata `zone/wildcard`.
 struct Wildcard(Box<str>);
 
 impl Cache {
-    fn new(zones: Vec<NameBuf>, label: String, options: Options, memory: Arc<Memory>) -> Cache {
+    fn new(zones: Vec<NameBuf>, label: String, options: Options, contents: Arc<Contents>) -> Cache {
         let (counters, clock) = (Counters::default(), Clock::new());
         let (no_success, no_denial) = (&options.no_success, &options.no_denial);
         let both = |zones: &[NameBuf], others: &[NameBuf]| {
             zones.iter().filter(|zone| is_under_any(zone.as_name(), others)).cloned().collect::<Vec<_>>()
         };
-        let mut never_kept = both(no_success, no_denial);
-        never_kept.extend(both(no_denial, no_success).into_iter().filter(|zone| !no_success.contains(zone)));
-        let inner = Inner { zones, label, options, never_kept, memory, counters, clock };
+        let mut uncached = both(no_success, no_denial);
+        uncached.extend(both(no_denial, no_success).into_iter().filter(|zone| !no_success.contains(zone)));
+        let inner = Inner { zones, label, options, uncached, contents, counters, clock };
         Cache { inner: Arc::new(inner), bypasses: OnceLock::new() }
     }
 
@@ -97,7 +97,7 @@ impl Plugin for Cache {
     }
 
     fn hooks(&self) -> Hooks {
-        // Drops too, because others may wait for what comes of them.
+        // Drops too: followers may wait for the outcome.
         Hooks::QUERY | Hooks::ANY_REPLY
     }
 
@@ -113,7 +113,7 @@ impl Plugin for Cache {
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        self.inner.settle(visit);
+        self.inner.handle_reply(visit);
         Turn::Up
     }
 
@@ -143,94 +143,96 @@ impl Metadata for Cache {
 
 impl Inner {
     fn look_up(self: &Arc<Inner>, visit: &mut Visit<'_>) -> Step {
-        let series = self.counters.of(visit.server());
+        let series = self.counters.for_server(visit.server());
         series.requests.inc();
-        if self.never_keeps(visit.query.question.lower()) {
+        if self.is_uncached(visit.query.question.lower()) {
             series.misses.inc();
             visit.note(|_| "miss".to_owned());
-            return self.pass(visit, miss::NEVER_KEPT);
+            return self.pass_below(visit, miss::UNCACHED);
         }
         let now = self.clock.at(visit.time());
         let hash = self.hash(visit.query);
-        if let Some((side, found)) = self.find(hash, visit.query, now)
+        if let Some((store_type, found)) = self.find(hash, visit.query, now)
             && let Some(entry) = found.entry()
         {
-            series.hits(side).inc();
+            series.hits(store_type).inc();
             let hit = Hit { entry, left: entry.left(now), now, series };
             return if hit.left > 0 { self.hit(visit, &hit) } else { self.stale_hit(visit, &hit) };
         }
         self.miss(visit, hash, series)
     }
 
-    /// Nothing about the name is ever here. Queries for it do not wait for each other either: as a rule somebody below
-    /// knows the zone by heart, and that is why it is left out.
-    fn never_keeps(&self, name: Name<'_>) -> bool {
-        is_under_any(name, &self.never_kept)
+    /// Whether no reply for the name is ever cached. Such queries are not coalesced either: usually a plugin
+    /// below has the zone in memory.
+    fn is_uncached(&self, name: Name<'_>) -> bool {
+        is_under_any(name, &self.uncached)
     }
 
-    /// Everything that makes two questions different.
+    /// The cache key: name, type, class, DO and CD.
     fn hash(&self, query: &Query) -> u64 {
         let question = &query.question;
-        let mut state = self.memory.hasher.build_hasher();
+        let mut state = self.contents.hasher.build_hasher();
         state.write(question.lower().wire());
         let flags = u64::from(query.dnssec_ok()) << 1 | u64::from(query.flags.has(Flags::CD));
         state.write_u64(flags << 32 | u64::from(question.qtype.0) << 16 | u64::from(question.qclass.0));
         state.finish()
     }
 
-    /// The entry to serve, fresh or not too stale. Denials come first, but a failure never hides an answer.
-    fn find(&self, hash: u64, query: &Query, now: Instant) -> Option<(Side, Found)> {
+    /// The entry to serve, fresh or within the stale limit. Denials come first, but SERVFAIL never hides a success.
+    fn find(&self, hash: u64, query: &Query, now: Instant) -> Option<(StoreType, EntryRef)> {
         let stale = &self.options.stale;
         let serves = |entry: &Arc<Entry>| stale.allows(entry.left(now));
         if stale.prefer_positive
-            && !stale.up_to.is_zero()
+            && !stale.max_stale.is_zero()
             && let Some(found) = self.answering(hash, query)
             && found.entry().is_some_and(serves)
         {
-            return Some((Side::Success, found));
+            return Some((StoreType::Success, found));
         }
-        let usable = |found: &Found| found.entry().is_some_and(|entry| entry.matches(query) && serves(entry));
-        let success = || self.memory.success.get(hash).filter(usable).map(|found| (Side::Success, found));
-        match self.memory.denial.get(hash).filter(usable) {
+        let usable =
+            |found: &EntryRef| found.entry().is_some_and(|entry| entry.matches(query) && serves(entry));
+        let success =
+            || self.contents.success.get(hash).filter(usable).map(|found| (StoreType::Success, found));
+        match self.contents.denial.get(hash).filter(usable) {
             Some(denial) if denial.entry().is_some_and(|entry| entry.is_failure()) => {
-                success().or(Some((Side::Denial, denial)))
+                success().or(Some((StoreType::Denial, denial)))
             }
-            Some(denial) => Some((Side::Denial, denial)),
+            Some(denial) => Some((StoreType::Denial, denial)),
             None => success(),
         }
     }
 
-    /// The success that answers this question, if need be the last one that did.
-    fn answering(&self, hash: u64, query: &Query) -> Option<Found> {
-        let found = self.memory.success.get(hash)?;
+    /// The cached success that answers this question: the current entry, else its last good one.
+    fn answering(&self, hash: u64, query: &Query) -> Option<EntryRef> {
+        let found = self.contents.success.get(hash)?;
         let answering = found.entry()?.answering_for(query);
         found.choose(answering)
     }
 
     fn hit(self: &Arc<Inner>, visit: &mut Visit<'_>, hit: &Hit<'_>) -> Step {
         let &Hit { entry, left, now, series } = hit;
-        if self.is_due(entry, left, now) {
-            visit.note(|_| "popular and nearly over: fetched again behind this answer".to_owned());
-            self.refresh_behind(visit, entry, now, false, series);
+        if self.is_prefetch_due(entry, left, now) {
+            visit.note(|_| "popular and about to expire: prefetching".to_owned());
+            self.refresh_in_background(visit, entry, now, false, series);
         }
         visit.note(|_| {
             let age = now.saturating_duration_since(entry.stored).as_secs();
-            format!("hit: kept {age} s ago, {left} s left")
+            format!("hit: cached {age} s ago, {left} s left")
         });
         self.answer(visit, entry, left)
     }
 
-    /// Answers with an entry that has so many seconds left.
+    /// Answers from an entry that expires in `left` seconds.
     fn answer(&self, visit: &mut Visit<'_>, entry: &Entry, left: i64) -> Step {
         let left = u32::try_from(left).unwrap_or(0);
         let ttl = if self.options.keep_ttl { entry.ttl } else { left };
         entry.fill(visit.query, visit.reply, ttl);
-        remember_wildcard(visit, entry);
+        store_wildcard(visit, entry);
         Step::Answer
     }
 }
 
-fn remember_wildcard(visit: &mut Visit<'_>, entry: &Entry) {
+fn store_wildcard(visit: &mut Visit<'_>, entry: &Entry) {
     if let Some(wildcard) = &entry.wildcard {
         visit.slot().boxed = Some(Box::new(Wildcard(wildcard.clone())));
     }

@@ -12,11 +12,11 @@ use server::Setup;
 use wire::NameBuf;
 
 use super::Cache;
-use super::memory::Memory;
+use super::contents::Contents;
 use super::options::{Limits, Options, Stale};
 
 /// RFC 2308 §7.1 and RFC 8767 §5 allow no more.
-const FIVE_MINUTES: Duration = Duration::from_secs(300);
+const MAX_DURATION: Duration = Duration::from_secs(300);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut options = Options::default();
@@ -28,7 +28,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         }
         let args = s.c.remaining_args();
         let mut args = &args[..];
-        // A first argument that is no number is a zone.
+        // A first argument that is not a number is a zone.
         if let [first, rest @ ..] = args
             && let Ok(ttl) = first.parse::<i64>()
         {
@@ -40,11 +40,11 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         label = zones_from_args_or_block(args, s.keys()).join(",");
         block(&mut s.c, &mut options)?;
     }
-    // Entries hold what the plugins below said, and live by these options.
+    // Entries depend on the plugins below and on these options.
     let key = format!("{zones:?} {options:?} {}", s.below());
-    let memory = s.kept(&key, || Memory::new(&options));
-    server::compact_after_waiting(memory.clone());
-    s.add(Cache::new(zones, label, options, memory));
+    let contents = s.kept(&key, || Contents::new(&options));
+    server::compact_after_waiting(contents.clone());
+    s.add(Cache::new(zones, label, options, contents));
     Ok(())
 }
 
@@ -73,7 +73,7 @@ fn block(c: &mut Dispenser<'_>, options: &mut Options) -> Result<(), Diagnostic>
             "servfail" => {
                 let [text] = c.remaining_args()[..] else { return Err(c.arg_err()) };
                 options.servfail = duration(c, text, "", "invalid negative ttl for servfail")?;
-                if options.servfail > FIVE_MINUTES {
+                if options.servfail > MAX_DURATION {
                     return Err(c.bare_err("caching SERVFAIL responses over 5 minutes is not permitted"));
                 }
             }
@@ -93,7 +93,7 @@ fn block(c: &mut Dispenser<'_>, options: &mut Options) -> Result<(), Diagnostic>
     Ok(())
 }
 
-/// `CAPACITY [TTL [MINTTL]]`; whatever follows is not looked at.
+/// `CAPACITY [TTL [MINTTL]]`; further arguments are ignored.
 fn limits(c: &mut Dispenser<'_>, limits: &mut Limits) -> Result<(), Diagnostic> {
     let args = c.remaining_args();
     let Some(capacity) = args.first() else { return Err(c.arg_err()) };
@@ -120,12 +120,12 @@ fn prefetch(c: &mut Dispenser<'_>, options: &mut Options) -> Result<(), Diagnost
     options.prefetch.amount = u64::try_from(amount)
         .map_err(|_| c.bare_err(format_args!("prefetch amount should be positive: {amount}")))?;
     if let Some(text) = args.get(1) {
-        // One below zero is taken, and then no two queries are close enough.
+        // A negative duration is accepted; then every pause restarts the count.
         options.prefetch.pause = GoDuration::parse(text).map_err(|error| c.bare_err(error))?.not_negative();
     }
     if let Some(text) = args.get(2) {
         let Some(percentage) = text.strip_suffix('%') else {
-            // CoreDNS looks at the last octet, and panics without one.
+            // CoreDNS checks the last octet, and panics on an empty argument.
             let last = text.bytes().last().map_or("''".to_owned(), |last| format!("{:?}", char::from(last)));
             return Err(
                 c.bare_err(format_args!("last character of percentage should be `%`, but is: {last}"))
@@ -140,15 +140,15 @@ fn prefetch(c: &mut Dispenser<'_>, options: &mut Options) -> Result<(), Diagnost
     Ok(())
 }
 
-/// All of `serve_stale` but its policy, which is another option.
+/// `serve_stale`; its policy is a separate option.
 fn serve_stale(c: &mut Dispenser<'_>) -> Result<Stale, Diagnostic> {
     let args = c.remaining_args();
     if args.len() > 5 {
         return Err(c.arg_err());
     }
-    let mut stale = Stale { up_to: Duration::from_secs(3600), ..Stale::default() };
+    let mut stale = Stale { max_stale: Duration::from_secs(3600), ..Stale::default() };
     if let Some(text) = args.first() {
-        stale.up_to = duration(c, text, "", "invalid negative duration for serve_stale")?;
+        stale.max_stale = duration(c, text, "", "invalid negative duration for serve_stale")?;
     }
     let Some(mode) = args.get(1).map(|mode| mode.to_lowercase()) else { return Ok(stale) };
     let mut rest = &args[2..];
@@ -171,7 +171,7 @@ fn serve_stale(c: &mut Dispenser<'_>) -> Result<Stale, Diagnostic> {
     if let Some(text) = rest.get(1) {
         let negative = "invalid negative failure recheck for serve_stale";
         stale.recheck = duration(c, text, "invalid serve_stale failure recheck: ", negative)?;
-        if stale.recheck > FIVE_MINUTES {
+        if stale.recheck > MAX_DURATION {
             return Err(c.bare_err("serve_stale failure recheck cannot exceed 5 minutes"));
         }
     }
@@ -192,7 +192,7 @@ fn disable(c: &mut Dispenser<'_>, options: &mut Options) -> Result<(), Diagnosti
     let Some((which, zones)) = args.split_first() else { return Err(c.arg_err()) };
     let zones = match zones {
         [] => vec![NameBuf::root()],
-        // What is no name holds none.
+        // Invalid names match nothing.
         zones => zones.iter().filter_map(|zone| NameBuf::parse(zone).ok()).collect(),
     };
     match *which {
@@ -203,7 +203,7 @@ fn disable(c: &mut Dispenser<'_>, options: &mut Options) -> Result<(), Diagnosti
     Ok(())
 }
 
-/// A time to live as a number of seconds.
+/// A TTL in seconds.
 fn positive_ttl(c: &Dispenser<'_>, ttl: i64) -> Result<u32, Diagnostic> {
     if ttl <= 0 {
         return Err(c.bare_err(format_args!("cache TTL can not be zero or negative: {ttl}")));
@@ -211,7 +211,7 @@ fn positive_ttl(c: &Dispenser<'_>, ttl: i64) -> Result<u32, Diagnostic> {
     Ok(u32::try_from(ttl).unwrap_or(u32::MAX))
 }
 
-/// A number; the texts are those of Go's `Atoi`.
+/// Parses a number, with the errors of Go's `Atoi`.
 fn number(c: &Dispenser<'_>, text: &str) -> Result<i64, Diagnostic> {
     text.parse::<i64>().map_err(|error| {
         let why = match error.kind() {
@@ -222,7 +222,7 @@ fn number(c: &Dispenser<'_>, text: &str) -> Result<i64, Diagnostic> {
     })
 }
 
-/// A duration of zero or more. A complaint about its form has `before` in front.
+/// Parses a duration of zero or more. `before` prefixes syntax errors.
 fn duration(c: &Dispenser<'_>, text: &str, before: &str, negative: &str) -> Result<Duration, Diagnostic> {
     let given = GoDuration::parse(text).map_err(|error| c.bare_err(format_args!("{before}{error}")))?;
     given.not_negative().ok_or_else(|| c.bare_err(negative))

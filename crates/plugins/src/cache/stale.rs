@@ -1,4 +1,4 @@
-//! Entries whose time is over, served when nothing better can be had (RFC 8767).
+//! Serves expired entries while they cannot be refreshed (RFC 8767).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,119 +6,123 @@ use std::time::Duration;
 use server::{Outcome, Step, Visit, task};
 use wire::{Flags, Query, Reply};
 
-use super::coalesce::{Ending, Leader};
+use super::cacheability::{Cacheability, is_reply, may_replace_stale};
+use super::coalesce::{FlightResult, Leader};
 use super::counters::Series;
-use super::entry::{Entry, Refresh};
-use super::judge::{Verdict, is_reply, refreshes};
-use super::miss::{Errand, Old};
-use super::refresh::{TASK, below};
-use super::{Hit, Inner, remember_wildcard};
+use super::entry::{Entry, RefreshGuard};
+use super::miss::{Refresh, StaleEntry};
+use super::refresh::{TASK, walk_below};
+use super::{Hit, Inner, store_wildcard};
 
-/// What a reply is to a stale entry.
+/// What to do with the reply to a refresh of a stale entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Weight {
-    /// It takes the entry's place.
-    Refreshes,
-    /// It is worth keeping, but the entry is served.
-    KeptOnly,
-    Nothing,
+pub(super) enum RefreshAction {
+    /// Cache it and serve it in place of the entry.
+    Replace,
+    /// Cache it, but serve the entry.
+    CacheOnly,
+    Discard,
 }
 
 impl Inner {
-    /// Of an entry whose time is over.
+    /// Answers a query whose entry has expired.
     pub fn stale_hit(self: &Arc<Inner>, visit: &mut Visit<'_>, hit: &Hit<'_>) -> Step {
         let &Hit { entry, left, now, series } = hit;
         let stale = &self.options.stale;
         let Some(timeout) = stale.verify else {
             let end = now.checked_sub(Duration::from_secs(left.unsigned_abs())).unwrap_or(now);
-            self.refresh_behind(visit, entry, end, true, series);
+            self.refresh_in_background(visit, entry, end, true, series);
             return self.serve_stale(visit, entry);
         };
         if timeout.is_zero() && stale.recheck.is_zero() {
-            let joined = self.memory.flights.join(entry.hash, visit.query);
-            return self.go_with(visit, joined, Some(entry.clone()));
+            let role = self.contents.flights.join(entry.hash, visit.query);
+            return self.lead_or_follow(visit, role, Some(entry.clone()));
         }
-        // One at a time; the others are served meanwhile.
-        let Some(refresh) = Refresh::begin(entry, &self.clock, stale.recheck) else {
+        // One refresh at a time; other queries get the stale entry meanwhile.
+        let Some(guard) = RefreshGuard::acquire(entry, &self.clock, stale.recheck) else {
             return self.serve_stale(visit, entry);
         };
         if timeout.is_zero() {
-            let old = Old { entry: entry.clone(), refresh: Some(refresh) };
-            return self.descend(visit, Errand { leader: None, old: Some(old) });
+            let stale = StaleEntry { entry: entry.clone(), guard: Some(guard) };
+            return self.send_below(visit, Refresh { leader: None, stale: Some(stale) });
         }
-        self.verify_behind(visit, entry.clone(), refresh, timeout, series.clone())
+        self.verify_within(visit, entry.clone(), guard, timeout, series.clone())
     }
 
-    /// Answers with an entry that is over.
+    /// Answers from an expired entry.
     pub fn serve_stale(&self, visit: &mut Visit<'_>, entry: &Entry) -> Step {
-        self.counters.of(visit.server()).served_stale.inc();
-        visit.note(|_| format!("stale: over for {} s", -entry.left(self.clock.now())));
+        self.counters.for_server(visit.server()).served_stale.inc();
+        visit.note(|_| format!("stale: expired {} s ago", -entry.left(self.clock.now())));
         let ttl = match self.options.stale.ttl {
             0 if self.options.keep_ttl => entry.ttl,
             ttl => ttl,
         };
         entry.fill(visit.query, visit.reply, ttl);
-        remember_wildcard(visit, entry);
+        store_wildcard(visit, entry);
         Step::Answer
     }
 
-    /// The query that went to verify an entry is back.
-    pub fn settle_verified(&self, visit: &mut Visit<'_>, leader: Option<Leader>, old: Old) {
-        let weight = match visit.outcome() {
-            Outcome::Records => self.weigh(visit.query, visit.reply),
-            Outcome::Failure | Outcome::Drop => Weight::Nothing,
+    /// Handles the reply to the query that verifies an entry.
+    pub fn finish_verify(&self, visit: &mut Visit<'_>, leader: Option<Leader>, stale: StaleEntry) {
+        let action = match visit.outcome() {
+            Outcome::Records => self.refresh_action(visit.query, visit.reply),
+            Outcome::Failure | Outcome::Drop => RefreshAction::Discard,
         };
-        if weight == Weight::Refreshes {
-            self.keep_and_tell(visit, leader, true, None);
-            if let Some(refresh) = old.refresh {
-                refresh.end(true);
+        if action == RefreshAction::Replace {
+            self.insert_and_share(visit, leader, true, None);
+            if let Some(guard) = stale.guard {
+                guard.release(true);
             }
             return;
         }
-        if weight == Weight::KeptOnly {
-            let series = self.counters.of(visit.server());
-            self.keep(visit.query, visit.reply, true, None, series);
+        if action == RefreshAction::CacheOnly {
+            let series = self.counters.for_server(visit.server());
+            self.insert(visit.query, visit.reply, true, None, series);
         }
-        self.serve_stale(visit, &old.entry);
+        self.serve_stale(visit, &stale.entry);
         visit.set_outcome(Outcome::Records);
         visit.clear_error();
         if let Some(leader) = leader {
-            leader.end(|| Ending::Stale(old.entry.clone()));
+            leader.end(|| FlightResult::Stale(stale.entry.clone()));
         }
     }
 
-    /// Asks the source and waits for it, but not too long; it may then go on without us.
-    fn verify_behind(
+    /// Refreshes the entry and waits up to `timeout`; after that the refresh continues in the background.
+    fn verify_within(
         self: &Arc<Inner>,
         visit: &mut Visit<'_>,
-        old: Arc<Entry>,
-        refresh: Refresh,
+        stale: Arc<Entry>,
+        guard: RefreshGuard,
         timeout: Duration,
         series: Arc<Series>,
     ) -> Step {
-        let below = below(visit);
+        let below = walk_below(visit);
         let inner = self.clone();
-        let asking = server::runtime::handle().spawn(supervise::step_async(TASK, async move {
-            let fresh = inner.take_in(&below.await, &series);
-            refresh.end(fresh.is_some());
+        let refresh = server::runtime::handle().spawn(supervise::step_async(TASK, async move {
+            let fresh = inner.insert_refreshed(&below.await, &series);
+            guard.release(fresh.is_some());
             fresh
         }));
         let inner = self.clone();
-        let race = async move { tokio::time::timeout(timeout, asking).await };
+        let race = async move { tokio::time::timeout(timeout, refresh).await };
         Step::Wait(task(race, move |fresh, visit| match fresh {
             Ok(Ok(Some(Some(fresh)))) => inner.answer(visit, &fresh, fresh.left(inner.clock.now())),
-            _ => inner.serve_stale(visit, &old),
+            _ => inner.serve_stale(visit, &stale),
         }))
     }
 
-    pub fn weigh(&self, query: &Query, reply: &Reply) -> Weight {
+    pub fn refresh_action(&self, query: &Query, reply: &Reply) -> RefreshAction {
         if !self.options.stale.prefer_positive {
-            return if refreshes(query, reply) { Weight::Refreshes } else { Weight::Nothing };
+            return if may_replace_stale(query, reply) {
+                RefreshAction::Replace
+            } else {
+                RefreshAction::Discard
+            };
         }
         if reply.flags.has(Flags::TC) || !is_reply(reply) {
-            return Weight::Nothing;
+            return RefreshAction::Discard;
         }
-        let verdict = Verdict::of(query, reply, &self.options);
-        if verdict.is_usable_answer(reply) { Weight::Refreshes } else { Weight::KeptOnly }
+        let cacheability = Cacheability::of(query, reply, &self.options);
+        if cacheability.is_usable_answer(reply) { RefreshAction::Replace } else { RefreshAction::CacheOnly }
     }
 }

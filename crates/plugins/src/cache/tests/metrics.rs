@@ -1,8 +1,8 @@
-//! What is counted, under CoreDNS's names.
+//! Metrics, under CoreDNS's names.
 
-use super::source::{Setting, later};
+use super::fixture::{Fixture, advance_clock};
 
-/// The lines of this cache, found by its zones.
+/// The metrics of this cache, found by its zones.
 fn counted(zones: &str) -> Vec<String> {
     let text = metrics::registry().encode();
     let ours = format!("zones=\"{zones}\"");
@@ -12,12 +12,12 @@ fn counted(zones: &str) -> Vec<String> {
 
 #[test]
 fn names_and_labels() {
-    let setting =
-        Setting::with(".:1053 {|cache metrics.example a.metrics.example {|serve_stale|prefetch 1|}|source|}");
+    let fixture =
+        Fixture::with(".:1053 {|cache metrics.example a.metrics.example {|serve_stale|prefetch 1|}|source|}");
     let zones = "metrics.example.,a.metrics.example.";
-    setting.ask("www.elsewhere.");
+    fixture.ask("www.elsewhere.");
     assert_eq!(counted(zones), [""; 0]);
-    setting.ask("www.metrics.example.");
+    fixture.ask("www.metrics.example.");
     assert_eq!(
         counted(zones),
         [
@@ -27,14 +27,14 @@ fn names_and_labels() {
             r#"requests_total{server="dns://:1053",view=""} 1"#,
         ]
     );
-    setting.ask("www.metrics.example.");
-    setting.says("nxdomain 30");
-    setting.ask("no.metrics.example.");
-    setting.ask("no.metrics.example.");
-    later(40);
-    setting.says("fail");
-    setting.ask("www.metrics.example.");
-    setting.wait_for_asked(4);
+    fixture.ask("www.metrics.example.");
+    fixture.set_reply("nxdomain 30");
+    fixture.ask("no.metrics.example.");
+    fixture.ask("no.metrics.example.");
+    advance_clock(40);
+    fixture.set_reply("fail");
+    fixture.ask("www.metrics.example.");
+    fixture.wait_for_queries(4);
     assert_eq!(
         counted(zones),
         [
@@ -52,8 +52,8 @@ fn names_and_labels() {
 
 #[test]
 fn evictions() {
-    let setting = Setting::with(".:1053 {|cache evict.example {|success 0|}|source|}");
-    (0..1200).for_each(|i| drop(setting.ask(&format!("n{i}.evict.example."))));
+    let fixture = Fixture::with(".:1053 {|cache evict.example {|success 0|}|source|}");
+    (0..1200).for_each(|i| drop(fixture.ask(&format!("n{i}.evict.example."))));
     let value = |name: &str| -> u64 {
         let lines = counted("evict.example.");
         let line =
@@ -65,20 +65,20 @@ fn evictions() {
     assert!((700..=1024).contains(&value("entries")), "{}", value("entries"));
 }
 
-/// What claims to be no reply is given on and not kept. What would not have been kept anyway is not counted.
+/// A message without QR is passed on and not cached; counted only if it was cacheable otherwise.
 #[test]
 fn drops() {
-    let setting = Setting::with(".:1053 {|cache dropped.example|source|}");
+    let fixture = Fixture::with(".:1053 {|cache dropped.example|source|}");
     let drops = || counted("dropped.example.").into_iter().find(|line| line.starts_with("drops_total"));
-    setting.says("a 30 10.0.0.1");
-    setting.ask("good.dropped.example.");
+    fixture.set_reply("a 30 10.0.0.1");
+    fixture.ask("good.dropped.example.");
     assert_eq!(drops(), None);
-    setting.says("no-reply 30 10.0.0.1");
+    fixture.set_reply("no-reply 30 10.0.0.1");
     for _ in 0..2 {
         assert!(
-            setting.ask("www.dropped.example.").ends_with("answer: www.dropped.example. 30 IN A 10.0.0.1")
+            fixture.ask("www.dropped.example.").ends_with("answer: www.dropped.example. 30 IN A 10.0.0.1")
         );
     }
     assert_eq!(drops(), Some(r#"drops_total{server="dns://:1053",view=""} 2"#.to_owned()));
-    assert_eq!(setting.asked(), 3);
+    assert_eq!(fixture.queries(), 3);
 }

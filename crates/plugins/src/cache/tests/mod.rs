@@ -1,13 +1,13 @@
-//! The cache before a source that does as it is told, and with a clock that can be turned.
+//! Tests of a cache in front of a scripted source, with a clock that tests advance.
 
-mod bypassed;
-mod coalesced;
-mod forms;
-mod judged;
-mod kept;
+mod bypass;
+mod cacheability;
+mod coalesce;
+mod fixture;
+mod insert;
 mod metrics;
-mod refreshed;
-mod reloaded;
-mod source;
-mod staled;
-mod stored;
+mod prefetch;
+mod reload;
+mod setup;
+mod stale;
+mod store;

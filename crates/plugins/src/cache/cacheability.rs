@@ -1,4 +1,4 @@
-//! What a reply is to the cache: whether it may be kept, as what, and for how long.
+//! Whether a reply may be cached, as which kind, and for how long.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use wire::{Class, Flags, Name, Opcode, Owner, Query, Rcode, Record, Reply, Rtype
 use super::options::Options;
 use crate::kind::Kind;
 
-/// What replies live that say nothing themselves.
-const SHORT: u32 = 5;
+/// Lifetime of replies whose records give none.
+const DEFAULT_TTL: u32 = 5;
 
-/// A reply as the cache sees it.
-pub(super) struct Verdict {
+/// Whether and how a reply may be cached.
+pub(super) struct Cacheability {
     pub kind: Kind,
-    /// What its records live from now on, kept or not.
+    /// TTL given to its records, also if the reply is not cached.
     pub lifetime: Duration,
     /// Its records answer the question.
     pub answering: bool,
-    /// Why it must not be kept.
+    /// Why the reply must not be cached.
     pub refusal: Option<&'static str>,
 }
 
-impl Verdict {
-    pub fn of(query: &Query, reply: &Reply, options: &Options) -> Verdict {
+impl Cacheability {
+    pub fn of(query: &Query, reply: &Reply, options: &Options) -> Cacheability {
         let answering = answers_question(query, reply);
         let has_soa = reply.section(Section::Authority).iter().any(|record| record.rtype == Rtype::SOA);
         let misses = !reply.section(Section::Answer).is_empty() && !answering;
@@ -39,40 +39,40 @@ impl Verdict {
             _ => seconds(options.success.clamp(least_ttl(kind, reply, options.success.max))),
         };
         let refusal = if reply.flags.has(Flags::TC) {
-            Some("it is truncated")
+            Some("truncated")
         } else {
             match kind {
-                Kind::OtherError => Some("it is an error, a contradiction or has an expired signature"),
-                Kind::Meta | Kind::Update => Some("it is no answer to a plain query"),
-                Kind::NameError if !has_soa => Some("it denies a name without an SOA record"),
+                Kind::OtherError => Some("error reply, contradictory reply or expired signature"),
+                Kind::Meta | Kind::Update => Some("not a reply to an ordinary query"),
+                Kind::NameError if !has_soa => Some("NXDOMAIN without an SOA record"),
                 Kind::NoError if misses && !has_soa => {
-                    Some("its aliases lead nowhere and there is no SOA record")
+                    Some("CNAME target not in the reply, and no SOA record")
                 }
-                _ if lifetime.is_zero() => Some("its time to live is 0"),
+                _ if lifetime.is_zero() => Some("TTL is 0"),
                 _ => None,
             }
         };
-        Verdict { kind, lifetime, answering, refusal }
+        Cacheability { kind, lifetime, answering, refusal }
     }
 
     pub fn ttl(&self) -> u32 {
         u32::try_from(self.lifetime.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// Whether it belongs to the successes.
+    /// Whether it goes into the store of successes.
     pub fn is_success(&self) -> bool {
         matches!(self.kind, Kind::NoError | Kind::Delegation)
     }
 
-    /// A whole positive answer, whatever it lives.
+    /// Whether it is a complete positive answer, of any lifetime.
     pub fn is_usable_answer(&self, reply: &Reply) -> bool {
         self.kind == Kind::NoError && self.answering && !reply.flags.has(Flags::TC)
     }
 }
 
-/// Whether it is an answer of addresses, ports and names, or a denial with nothing but its SOA record, all with one time to
-/// live that lies within the limits: a [`Verdict`] would find nothing to change and no reason against keeping it.
-pub(super) fn is_usual(query: &Query, reply: &Reply, options: &Options) -> bool {
+/// Fast path: whether the reply has only A, AAAA, SRV and PTR records, or denies with nothing but an SOA record, all
+/// with one TTL within the limits. [`Cacheability::of`] would find it cacheable and change no TTL.
+pub(super) fn is_common(query: &Query, reply: &Reply, options: &Options) -> bool {
     const PLAIN: [Rtype; 4] = [Rtype::A, Rtype::AAAA, Rtype::SRV, Rtype::PTR];
     let [first, others @ ..] = reply.records() else { return false };
     let answers = reply.section(Section::Answer).len();
@@ -106,16 +106,15 @@ pub(super) fn is_usual(query: &Query, reply: &Reply, options: &Options) -> bool 
         && !matches!(query.question.qtype, Rtype::AXFR | Rtype::IXFR)
 }
 
-/// Whether a reply may take the place of a stale one (RFC 8767 §4).
-pub(super) fn refreshes(query: &Query, reply: &Reply) -> bool {
+/// Whether a reply may replace a stale entry (RFC 8767 §4).
+pub(super) fn may_replace_stale(query: &Query, reply: &Reply) -> bool {
     !reply.flags.has(Flags::TC)
         && is_reply(reply)
         && matches!(reply.rcode, Rcode::NOERROR | Rcode::NXDOMAIN)
         && !matches!(Kind::of_reply(query, reply), Kind::OtherError | Kind::Meta | Kind::Update)
 }
 
-/// Whether it says of itself that it is a reply. Whose question it answers need not be asked: what comes this far has
-/// no question but the one that went down.
+/// Whether QR is set. The question need not be compared: a walk has only one.
 pub(super) fn is_reply(reply: &Reply) -> bool {
     reply.flags.has(Flags::QR)
 }
@@ -124,15 +123,15 @@ fn seconds(ttl: u32) -> Duration {
     Duration::from_secs(ttl.into())
 }
 
-/// The lowest time to live in the reply, if that says anything about it.
+/// The lowest TTL in the reply; a default for kinds whose TTLs do not count.
 fn least_ttl(kind: Kind, reply: &Reply, most: u32) -> u32 {
     if !matches!(kind, Kind::NoError | Kind::NameError | Kind::NoData) || reply.records().is_empty() {
-        return SHORT;
+        return DEFAULT_TTL;
     }
     reply.records().iter().map(|record| record.ttl).fold(most, u32::min)
 }
 
-/// Whether a NOERROR reply holds what was asked for, at the end of the aliases that start at the question.
+/// Whether a NOERROR reply has the queried type at the end of the CNAME chain that starts at the question.
 fn answers_question(query: &Query, reply: &Reply) -> bool {
     if reply.rcode != Rcode::NOERROR || reply.section(Section::Answer).is_empty() {
         return false;
@@ -146,7 +145,7 @@ fn answers_question(query: &Query, reply: &Reply) -> bool {
     }
 }
 
-/// The answer section, to follow aliases in.
+/// The answer section, for following aliases.
 struct Answer<'a> {
     reply: &'a Reply,
     qname: Name<'a>,
@@ -157,14 +156,14 @@ struct Answer<'a> {
 struct Ambiguous;
 
 impl<'a> Answer<'a> {
-    fn has(&self, name: Name<'_>, wanted: impl Fn(Rtype) -> bool) -> bool {
+    fn has(&self, name: Name<'_>, matches: impl Fn(Rtype) -> bool) -> bool {
         self.reply
             .section(Section::Answer)
             .iter()
-            .any(|record| wanted(record.rtype) && self.is_class(record.class) && self.owns(record, name))
+            .any(|record| matches(record.rtype) && self.is_class(record.class) && self.owns(record, name))
     }
 
-    /// Whether it is the name's record. Most are those of the question, and say so without being compared.
+    /// Whether `name` owns the record. Most records refer to the question, which saves the comparison.
     fn owns(&self, record: &Record, name: Name<'_>) -> bool {
         (record.owner == Owner::Question(0) && std::ptr::eq(name.wire(), self.qname.wire()))
             || self.reply.owner(record, self.qname).eq_ignore_case(name)
@@ -174,7 +173,7 @@ impl<'a> Answer<'a> {
         self.qclass == Class::ANY || class == self.qclass
     }
 
-    /// Where the name's alias points, if it has one. The same alias may be there twice.
+    /// The target of the name's CNAME record, if any. The same record may be present twice.
     fn alias(&self, name: Name<'_>) -> Result<Option<Name<'a>>, Ambiguous> {
         let mut found: Option<Name<'a>> = None;
         for record in self.reply.section(Section::Answer) {
@@ -190,10 +189,10 @@ impl<'a> Answer<'a> {
         Ok(found)
     }
 
-    /// The name without a further alias; None if there are two ways or a circle.
+    /// The end of the CNAME chain; None if it forks or loops.
     fn end_of_aliases(&self) -> Option<Name<'a>> {
         let mut name = self.qname;
-        // Every step takes a record of its own, unless it comes round again.
+        // A chain without a loop has at most one step per record.
         for _ in 0..=self.reply.section(Section::Answer).len() {
             match self.alias(name) {
                 Ok(Some(target)) => name = target,

@@ -1,4 +1,4 @@
-//! The forms of every option; what is taken and what is said was seen on the real CoreDNS 1.15.0.
+//! Accepted and rejected forms of every option, as seen on CoreDNS 1.15.0.
 
 use crate::harness::{configure, refused};
 
@@ -7,7 +7,7 @@ fn corefile(form: &str) -> String {
 }
 
 #[test]
-fn taken() {
+fn accepted_options() {
     for form in [
         "cache",
         "cache 10",
@@ -57,7 +57,7 @@ fn taken() {
 }
 
 #[test]
-fn refused_with_the_same_words() {
+fn rejected_options_with_the_errors_of_coredns() {
     for (form, error) in [
         ("cache 0", "cache TTL can not be zero or negative: 0"),
         ("cache -3", "cache TTL can not be zero or negative: -3"),

@@ -1,18 +1,18 @@
-//! Queries that plugins keep away from the cache.
+//! Queries that plugins exclude from the cache.
 
-use super::source::Setting;
+use super::fixture::Fixture;
 
 #[test]
-fn neither_read_nor_kept() {
-    let setting = Setting::with(".:1053 {|cache bypassed.example {|serve_stale|}|bypass|source|}");
+fn bypassed_queries_are_neither_looked_up_nor_cached() {
+    let fixture = Fixture::with(".:1053 {|cache bypassed.example {|serve_stale|}|bypass|source|}");
     for (name, times) in [("www.bypassed.example.", 1), ("www.dynamic.bypassed.example.", 3)] {
-        let before = setting.asked();
+        let before = fixture.queries();
         for last in 1..=3 {
-            setting.says(&format!("a 30 10.0.0.{last}"));
+            fixture.set_reply(&format!("a 30 10.0.0.{last}"));
             let kept = if times == 1 { 1 } else { last };
-            setting.check(name, &format!("NOERROR qr / answer: {name} 30 IN A 10.0.0.{kept}"));
+            fixture.check(name, &format!("NOERROR qr / answer: {name} 30 IN A 10.0.0.{kept}"));
         }
-        assert_eq!(setting.asked() - before, times, "{name}");
+        assert_eq!(fixture.queries() - before, times, "{name}");
     }
     let text = metrics::registry().encode();
     let counted = |name: &str| {
@@ -27,9 +27,9 @@ fn neither_read_nor_kept() {
 }
 
 #[test]
-fn without_such_a_plugin_nothing_is_different() {
-    let setting = Setting::new("");
-    setting.ask("www.dynamic.example.");
-    setting.ask("www.dynamic.example.");
-    assert_eq!(setting.asked(), 1);
+fn without_a_bypass_plugin_all_names_are_cached() {
+    let fixture = Fixture::new("");
+    fixture.ask("www.dynamic.example.");
+    fixture.ask("www.dynamic.example.");
+    assert_eq!(fixture.queries(), 1);
 }

@@ -1,12 +1,12 @@
-//! What is kept, for how long, and what clients see of it.
+//! Which replies are cached, for how long, and what clients get.
 
-use super::source::{Setting, later};
+use super::fixture::{Fixture, advance_clock};
 use crate::harness::{answer, ask, service};
 
 #[test]
-fn what_is_kept_and_for_how_long() {
-    for (says, first, seconds) in [
-        // What the source says, what the client gets, and for how many seconds the source is not asked again.
+fn cached_replies_and_their_lifetime() {
+    for (reply, first, seconds) in [
+        // The scripted reply, the client's reply, and for how many seconds it is cached.
         ("a 30 10.0.0.1", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.1", 30),
         ("a 4000 10.0.0.1", "NOERROR qr / answer: www.example. 3600 IN A 10.0.0.1", 3600),
         ("a 1 10.0.0.1", "NOERROR qr / answer: www.example. 5 IN A 10.0.0.1", 5),
@@ -46,30 +46,30 @@ fn what_is_kept_and_for_how_long() {
         ("fail-refused", "REFUSED qr", 0),
         ("drop", "dropped", 0),
     ] {
-        let setting = Setting::new("");
-        setting.says(says);
-        assert_eq!(setting.ask("www.example."), first, "{says}");
+        let fixture = Fixture::new("");
+        fixture.set_reply(reply);
+        assert_eq!(fixture.ask("www.example."), first, "{reply}");
         if seconds > 0 {
-            later(seconds - 1);
-            setting.ask("www.example.");
-            assert_eq!(setting.asked(), 1, "{says} is not kept");
-            later(1);
+            advance_clock(seconds - 1);
+            fixture.ask("www.example.");
+            assert_eq!(fixture.queries(), 1, "{reply} is not cached");
+            advance_clock(1);
         }
-        setting.ask("www.example.");
-        assert_eq!(setting.asked(), 2, "{says} is kept too long");
+        fixture.ask("www.example.");
+        assert_eq!(fixture.queries(), 2, "{reply} is cached too long");
     }
 }
 
 #[test]
 fn bounds_of_the_options() {
-    for (options, says, expected) in [
+    for (options, reply, expected) in [
         ("100", "a 3000 10.0.0.1", 100),
         ("100", "nxdomain 3000", 100),
         ("100 {|success 1000 20|}", "a 3000 10.0.0.1", 20),
         ("{|success 1000 20 10|}", "a 3 10.0.0.1", 10),
         ("{|denial 1000 20|}", "nxdomain 3000", 20),
         ("{|denial 1000 20 10|}", "nodata 3", 10),
-        // If the bounds cross, the upper one wins.
+        // If MINTTL is above TTL, TTL wins.
         ("{|success 1000 20 50|}", "a 3 10.0.0.1", 20),
         ("{|success 1000 20 50|}", "a 300 10.0.0.1", 20),
         ("{|success 1000 7200|}", "a 7000 10.0.0.1", 7000),
@@ -80,60 +80,60 @@ fn bounds_of_the_options() {
         ("{|servfail 10s|}", "fail", 10),
         ("{|servfail 0|}", "servfail", 0),
         ("{|servfail 0|}", "fail", 0),
-        // Kept, but with no whole second to live.
+        // Cached, but for less than a second.
         ("{|servfail 500ms|}", "servfail", 0),
         ("{|servfail 1500ms|}", "servfail", 1),
     ] {
-        let setting = Setting::new(options);
-        setting.says(says);
-        let first = setting.ask("www.example.");
+        let fixture = Fixture::new(options);
+        fixture.set_reply(reply);
+        let first = fixture.ask("www.example.");
         if first.contains(" IN ") {
-            assert!(first.contains(&format!(" {expected} IN ")), "{options} {says}: {first}");
+            assert!(first.contains(&format!(" {expected} IN ")), "{options} {reply}: {first}");
         }
         if expected > 0 {
-            later(expected - 1);
-            setting.ask("www.example.");
-            assert_eq!(setting.asked(), 1, "{options} {says}");
-            later(1);
+            advance_clock(expected - 1);
+            fixture.ask("www.example.");
+            assert_eq!(fixture.queries(), 1, "{options} {reply}");
+            advance_clock(1);
         }
-        setting.ask("www.example.");
-        assert_eq!(setting.asked(), 2, "{options} {says}");
+        fixture.ask("www.example.");
+        assert_eq!(fixture.queries(), 2, "{options} {reply}");
     }
 }
 
 #[test]
-fn records_age() {
-    let setting = Setting::new("");
-    setting.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.1");
-    later(12);
-    setting.check("www.example.", "NOERROR qr / answer: www.example. 18 IN A 10.0.0.1");
-    let setting = Setting::new("{|keepttl|}");
-    setting.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.1");
-    later(12);
-    setting.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.1");
-    later(18);
-    setting.says("a 30 10.0.0.2");
-    setting.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.2");
+fn ttls_count_down_without_keepttl() {
+    let fixture = Fixture::new("");
+    fixture.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.1");
+    advance_clock(12);
+    fixture.check("www.example.", "NOERROR qr / answer: www.example. 18 IN A 10.0.0.1");
+    let fixture = Fixture::new("{|keepttl|}");
+    fixture.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.1");
+    advance_clock(12);
+    fixture.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.1");
+    advance_clock(18);
+    fixture.set_reply("a 30 10.0.0.2");
+    fixture.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.2");
 }
 
 #[test]
 fn owners_keep_the_spelling_of_the_first_query() {
-    let setting = Setting::new("");
-    setting.says("alias-a 30");
+    let fixture = Fixture::new("");
+    fixture.set_reply("alias-a 30");
     let lines = |name: &str| {
         format!(
             "NOERROR qr / answer: {name} 30 IN CNAME target.example. / answer: target.example. 30 IN A 10.0.0.7"
         )
     };
     for name in ["WWW.Example.", "www.example.", "WWW.Example.", "wWW.eXAMPLE."] {
-        setting.check(name, &lines("WWW.Example."));
+        fixture.check(name, &lines("WWW.Example."));
     }
-    assert_eq!(setting.asked(), 1);
+    assert_eq!(fixture.queries(), 1);
 }
 
 #[test]
-fn what_makes_questions_different() {
-    let setting = Setting::new("");
+fn the_cache_key_is_name_type_class_do_cd() {
+    let fixture = Fixture::new("");
     for (question, asked) in [
         ("www.example.", 1),
         ("www.example. A rd ad", 1),
@@ -146,44 +146,44 @@ fn what_makes_questions_different() {
         ("www.example. A do cd", 5),
         ("ww.example.", 6),
         ("www.example. A", 6),
-        // Only plain queries are looked up.
+        // Only opcode QUERY is looked up.
         ("www.example. A notify", 7),
         ("www.example. A notify", 8),
     ] {
-        setting.ask(question);
-        assert_eq!(setting.asked(), asked, "{question}");
+        fixture.ask(question);
+        assert_eq!(fixture.queries(), asked, "{question}");
     }
 }
 
 #[test]
 fn flags_of_hits() {
-    let setting = Setting::new("");
-    setting.says("aa 30 10.0.0.1");
+    let fixture = Fixture::new("");
+    fixture.set_reply("aa 30 10.0.0.1");
     let record = "answer: www.example. 30 IN A 10.0.0.1";
     for (question, flags) in [
-        // The first query brings what the others get. AD is only for those who want it.
+        // The first query fills the cache. AD is only for clients that set AD or DO.
         ("www.example. A", "qr,aa,ra"),
         ("www.example. A", "qr,aa,ra"),
         ("www.example. A ad", "qr,aa,ra,ad"),
         ("www.example. A rd", "qr,aa,rd,ra"),
     ] {
-        setting.check(question, &format!("NOERROR {flags} / {record}"));
+        fixture.check(question, &format!("NOERROR {flags} / {record}"));
     }
-    assert_eq!(setting.last_seen(), "udp ad");
-    setting.check("www.example. A do", &format!("NOERROR qr,aa,ra,ad / {record} / opt: 4096 do"));
-    setting.check("www.example. A do", &format!("NOERROR qr,aa,ra,ad / {record} / opt: 4096 do"));
-    setting.check("www.example. A cd", &format!("NOERROR qr,aa,ra,cd / {record}"));
-    assert_eq!(setting.asked(), 3);
+    assert_eq!(fixture.last_seen(), "udp ad");
+    fixture.check("www.example. A do", &format!("NOERROR qr,aa,ra,ad / {record} / opt: 4096 do"));
+    fixture.check("www.example. A do", &format!("NOERROR qr,aa,ra,ad / {record} / opt: 4096 do"));
+    fixture.check("www.example. A cd", &format!("NOERROR qr,aa,ra,cd / {record}"));
+    assert_eq!(fixture.queries(), 3);
 }
 
 #[test]
 fn zones_and_disabled_zones() {
-    for (cache, says, name, kept) in [
+    for (cache, reply, name, kept) in [
         ("", "a 30 10.0.0.1", "www.example.", true),
         ("example", "a 30 10.0.0.1", "www.example.", true),
         ("example", "a 30 10.0.0.1", "www.other.", false),
         ("60 example other", "a 30 10.0.0.1", "WWW.Other.", true),
-        // What is no zone holds nothing.
+        // An invalid zone matches nothing.
         ("::", "a 30 10.0.0.1", "www.example.", false),
         ("{|disable success|}", "a 30 10.0.0.1", "www.example.", false),
         ("{|disable success|}", "nxdomain 30", "www.example.", true),
@@ -193,7 +193,7 @@ fn zones_and_disabled_zones() {
         ("{|disable denial|}", "a 30 10.0.0.1", "www.example.", true),
         ("{|disable denial sub.example|}", "nxdomain 30", "www.example.", true),
         ("{|disable denial x Sub.Example|}", "nxdomain 30", "www.sub.example.", false),
-        // Both: such names are not even looked up.
+        // Both: such names are not looked up.
         ("{|disable success|disable denial|}", "a 30 10.0.0.1", "www.example.", false),
         ("{|disable success|disable denial|}", "servfail", "www.example.", false),
         (
@@ -206,26 +206,26 @@ fn zones_and_disabled_zones() {
         ("{|disable success example|disable denial sub.example|}", "nxdomain 30", "www.example.", true),
         ("{|disable success sub.example|disable denial example|}", "a 30 10.0.0.1", "www.example.", true),
     ] {
-        let setting = Setting::new(cache);
-        setting.says(says);
-        setting.ask(name);
-        setting.ask(name);
-        assert_eq!(setting.asked() == 1, kept, "{cache}: {name} {says}");
+        let fixture = Fixture::new(cache);
+        fixture.set_reply(reply);
+        fixture.ask(name);
+        fixture.ask(name);
+        assert_eq!(fixture.queries() == 1, kept, "{cache}: {name} {reply}");
     }
-    // Not kept, but with the time to live it would have had.
+    // Not cached, but with the TTL of a cached reply.
     for cache in ["20 {|disable success|}", "20 {|disable success|disable denial|}"] {
-        let setting = Setting::new(cache);
-        setting.check("www.example.", "NOERROR qr / answer: www.example. 20 IN A 10.0.0.1");
+        let fixture = Fixture::new(cache);
+        fixture.check("www.example.", "NOERROR qr / answer: www.example. 20 IN A 10.0.0.1");
     }
 }
 
 #[test]
-fn before_real_plugins() {
+fn in_front_of_real_plugins() {
     let erratic = service(".:53 {\ncache\nerratic {\ndrop 0\n}\n}");
     for (question, expected) in [
         ("WWW.Example. A", "NOERROR qr,aa\nanswer: WWW.Example. 5 IN A 192.0.2.53\n"),
         ("www.example. A", "NOERROR qr,aa\nanswer: WWW.Example. 5 IN A 192.0.2.53\n"),
-        // Nobody wrote this failure, and nobody said why.
+        // A failure without a reply and without a reason.
         ("www.example. TXT", "SERVFAIL qr\n"),
     ] {
         assert_eq!(answer(&erratic, question), expected, "{question}");
@@ -247,48 +247,48 @@ fn before_real_plugins() {
 }
 
 #[test]
-fn a_query_out_of_time_is_no_failure_of_the_source() {
-    let setting = Setting::with(". {|cancel 30ms|cache|source|}");
-    setting.takes(std::time::Duration::from_millis(200));
-    setting.check("www.example.", "SERVFAIL qr");
-    setting.takes(std::time::Duration::ZERO);
-    setting.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.1");
+fn a_query_past_its_deadline_is_not_cached() {
+    let fixture = Fixture::with(". {|cancel 30ms|cache|source|}");
+    fixture.set_delay(std::time::Duration::from_millis(200));
+    fixture.check("www.example.", "SERVFAIL qr");
+    fixture.set_delay(std::time::Duration::ZERO);
+    fixture.check("www.example.", "NOERROR qr / answer: www.example. 30 IN A 10.0.0.1");
 }
 
 #[test]
-fn wildcards_are_told_from_the_cache_too() {
-    let setting = Setting::with(". {|metadata|reader|cache|source|}");
+fn hits_keep_the_wildcard_metadata() {
+    let fixture = Fixture::with(". {|metadata|reader|cache|source|}");
     for (name, wildcard) in [("wild.example.", "*.example."), ("tame.example.", "none")] {
         for _ in 0..2 {
-            let notes = ask(&setting.service, name).notes;
+            let notes = ask(&fixture.service, name).notes;
             let note = notes.iter().find(|note| note.plugin == "reader").expect("a note");
             assert_eq!(note.text, wildcard, "{name}");
         }
     }
-    assert_eq!(setting.asked(), 2);
+    assert_eq!(fixture.queries(), 2);
 }
 
 #[test]
-fn explained() {
-    let setting = Setting::new("{|serve_stale|disable denial|}");
+fn explain_notes() {
+    let fixture = Fixture::new("{|serve_stale|disable denial|}");
     let notes = |question: &str| {
-        let notes = ask(&setting.service, question).notes;
+        let notes = ask(&fixture.service, question).notes;
         let texts = notes.into_iter().filter(|note| note.plugin == "cache").map(|note| note.text);
         texts.filter(|text| !text.starts_with("answered")).collect::<Vec<_>>().join("; ")
     };
-    assert_eq!(notes("www.example."), "miss; kept for 30 s");
-    later(10);
-    assert_eq!(notes("www.example."), "hit: kept 10 s ago, 20 s left");
-    later(33);
-    assert_eq!(notes("www.example."), "stale: over for 13 s");
-    for (says, why) in [
-        ("tc 30", "it is truncated"),
-        ("nxdomain-alone", "it denies a name without an SOA record"),
-        ("alias 30", "its aliases lead nowhere and there is no SOA record"),
-        ("refused", "it is an error, a contradiction or has an expired signature"),
+    assert_eq!(notes("www.example."), "miss; cached for 30 s");
+    advance_clock(10);
+    assert_eq!(notes("www.example."), "hit: cached 10 s ago, 20 s left");
+    advance_clock(33);
+    assert_eq!(notes("www.example."), "stale: expired 13 s ago");
+    for (reply, why) in [
+        ("tc 30", "truncated"),
+        ("nxdomain-alone", "NXDOMAIN without an SOA record"),
+        ("alias 30", "CNAME target not in the reply, and no SOA record"),
+        ("refused", "error reply, contradictory reply or expired signature"),
         ("nxdomain 30", "disabled for this zone"),
     ] {
-        setting.says(says);
-        assert_eq!(notes("other.example."), format!("miss; not kept: {why}"));
+        fixture.set_reply(reply);
+        assert_eq!(notes("other.example."), format!("miss; not cached: {why}"));
     }
 }

@@ -1,4 +1,4 @@
-//! The store by itself.
+//! The entry store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use wire::{NameBuf, Owner, Query, Reply, Rtype, Section};
 
-use super::super::entry::{About, Entry};
+use super::super::entry::{Details, Entry};
 use super::super::store::Store;
 
 fn entry(hash: u64, ttl: u32) -> Arc<Entry> {
@@ -14,7 +14,7 @@ fn entry(hash: u64, ttl: u32) -> Arc<Entry> {
     let mut reply = Reply::new();
     reply.begin(&query);
     reply.push(Section::Answer, Owner::Question(0), Rtype::A, ttl, &hash.to_be_bytes()[4..]);
-    Arc::new(Entry::new(hash, &query, &reply, ttl, Instant::now(), About::default()))
+    Arc::new(Entry::new(hash, &query, &reply, ttl, Instant::now(), Details::default()))
 }
 
 fn ttl(store: &Store, hash: u64) -> Option<u32> {
@@ -22,7 +22,7 @@ fn ttl(store: &Store, hash: u64) -> Option<u32> {
 }
 
 #[test]
-fn entries_come_and_go() {
+fn insert_replace_evict_remove() {
     let store = Store::new(2560);
     // All in one shard; some in one bucket.
     let hashes: Vec<u64> = (0..10).map(|i| i << 9).collect();
@@ -33,7 +33,7 @@ fn entries_come_and_go() {
     }
     assert_eq!(store.len(), 10);
     assert!(hashes.iter().all(|&hash| ttl(&store, hash) == Some(2)));
-    // Full: another one puts one out, and only one.
+    // Full: another insert evicts exactly one.
     assert!(store.insert(entry(10 << 9, 3)));
     assert_eq!((store.len(), ttl(&store, 10 << 9)), (10, Some(3)));
     assert_eq!(hashes.iter().filter(|&&hash| ttl(&store, hash).is_none()).count(), 1);
@@ -41,12 +41,12 @@ fn entries_come_and_go() {
     store.remove(10 << 9);
     store.remove(11 << 9);
     assert_eq!((store.len(), ttl(&store, 10 << 9)), (9, None));
-    // Another shard is another matter.
+    // Another shard has room.
     assert!(!store.insert(entry(1, 4)));
 }
 
 #[test]
-fn capacities() {
+fn capacity_is_rounded_to_shards() {
     for (capacity, per_shard) in [(-5, 4), (0, 4), (1024, 4), (1279, 4), (1280, 5), (10_000, 39)] {
         let store = Store::new(capacity);
         let evicted = (0..100).filter(|i| store.insert(entry(i << 8, 1))).count();
@@ -63,20 +63,20 @@ fn compacting_moves_entries_that_are_not_in_use() {
     }
     let found = |hash| store.get(hash).and_then(|found| found.entry().cloned()).expect("an entry");
     found(hashes[1]).inherit_hits(Instant::now(), 3);
-    let held = found(hashes[0]);
+    let in_use = found(hashes[0]);
     let places: Vec<*const Entry> = hashes.iter().map(|&hash| Arc::as_ptr(&found(hash))).collect();
     store.compact();
     assert_eq!(store.len(), 10);
     for (&hash, place) in hashes.iter().zip(places) {
         let entry = found(hash);
         assert_eq!((entry.hash, entry.ttl), (hash, 7));
-        assert_eq!(Arc::as_ptr(&entry) == place, hash == held.hash, "only what is held stays: {hash}");
+        assert_eq!(Arc::as_ptr(&entry) == place, hash == in_use.hash, "only an entry in use stays: {hash}");
     }
     assert_eq!((found(hashes[1]).hits(), found(hashes[2]).hits()), (3, 0));
 }
 
 #[test]
-fn which_one_goes_is_random() {
+fn the_evicted_entry_is_random() {
     let survivors = |_| {
         let store = Store::new(1024);
         for i in 0..5 {
@@ -91,7 +91,7 @@ fn which_one_goes_is_random() {
 }
 
 #[test]
-fn readers_never_see_half_an_entry() {
+fn readers_never_see_a_torn_entry() {
     let (store, stop) = (Store::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         for seed in 0..2u64 {

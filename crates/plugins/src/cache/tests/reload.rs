@@ -1,4 +1,4 @@
-//! What a cache remembers after the configuration changed.
+//! Cache contents after a reload.
 
 use std::path::Path;
 
@@ -35,8 +35,8 @@ fn upstream() -> ScriptedUpstream {
     up
 }
 
-/// Whether entries are there still after `{up}`, `{other}` and `{dir}` in these two were filled in, and `between`
-/// was done.
+/// Reloads from `before` to `then`, in which `{up}`, `{other}` and `{dir}` are filled in, and checks whether entries
+/// survive. `between` runs before the reload.
 #[track_caller]
 fn check(before: &str, then: &str, kept: bool, between: impl FnOnce(&Path)) {
     let [up, other] = [upstream(), upstream()];
@@ -62,7 +62,7 @@ const PLAIN: &str = ". {\n cache\n forward . {up}\n}\n";
 const HOSTS: &str = ". {\n cache\n hosts {dir}/hosts {\n fallthrough\n }\n forward . {up}\n}\n";
 
 #[test]
-fn entries_stay_if_nothing_below_changes() {
+fn entries_survive_if_nothing_below_changes() {
     for (before, then) in [
         (PLAIN, PLAIN),
         (PLAIN, ". {\n errors\n log\n cache\n forward . {up}\n}\n"),
@@ -76,7 +76,7 @@ fn entries_stay_if_nothing_below_changes() {
 }
 
 #[test]
-fn entries_go_if_anything_below_changes() {
+fn entries_are_dropped_if_anything_below_changes() {
     for (before, then) in [
         (PLAIN, ". {\n cache\n forward . {other}\n}\n"),
         (PLAIN, ". {\n cache\n forward . {up} {other} {\n policy sequential\n }\n}\n"),
@@ -96,7 +96,7 @@ fn entries_go_if_anything_below_changes() {
 }
 
 #[test]
-fn entries_go_with_the_files_below() {
+fn entries_are_dropped_when_files_below_change() {
     let write =
         |folder: &Path| std::fs::write(folder.join("hosts"), "10.0.0.22 host.example\n").expect("written");
     check(HOSTS, HOSTS, false, write);
@@ -108,13 +108,13 @@ fn entries_go_with_the_files_below() {
 }
 
 #[test]
-fn a_configuration_that_is_wrong_changes_nothing() {
+fn a_rejected_configuration_changes_nothing() {
     let up = upstream();
     let corefile = |more: &str| format!(". {{\n cache\n {more}\n forward . {}\n}}\n", up.addr());
     let running = first(&corefile(""));
     ask(&running, "www.example");
     assert!(after(&running, &corefile("nosuchplugin")).is_err());
-    // One that is right and never serves.
+    // Valid ones that never serve.
     drop(after(&running, &corefile("minimal")).expect("it loads"));
     drop(after(&running, &corefile("")).expect("it loads"));
     ask(&running, "www.example");
@@ -124,7 +124,7 @@ fn a_configuration_that_is_wrong_changes_nothing() {
 }
 
 #[test]
-fn what_nobody_asks_for_goes() {
+fn unused_contents_are_dropped() {
     let up = upstream();
     let corefile = |more: &str| format!(". {{\n cache {more}\n forward . {}\n}}\n", up.addr());
     let running = first(&corefile(""));
@@ -136,9 +136,8 @@ fn what_nobody_asks_for_goes() {
     assert_eq!(up.count("www.example"), 2);
 }
 
-/// Whoever comes with the next configuration waits for those who ask already.
 #[test]
-fn who_asks_now_is_followed() {
+fn queries_of_the_next_configuration_join_flights() {
     let up = ScriptedUpstream::start().expect("an upstream");
     let slow = std::time::Duration::from_millis(300);
     up.otherwise([Step::address("192.0.2.1", 300).expect("an address").delayed(slow)]);
@@ -156,7 +155,7 @@ fn who_asks_now_is_followed() {
 }
 
 #[test]
-fn counters_go_on() {
+fn counters_survive_a_reload() {
     let up = upstream();
     let other = upstream();
     let corefile =

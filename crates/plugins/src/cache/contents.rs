@@ -1,4 +1,4 @@
-//! What a cache remembers. It outlives configurations, for as long as nothing changes that its entries depend on.
+//! The contents of a cache. They survive a reload if nothing changed that the entries depend on.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use super::coalesce::Flights;
 use super::options::Options;
 use super::store::Store;
 
-pub(super) struct Memory {
-    /// Seeded: names in queries are chosen by strangers. Entries lie where it says, so it stays with them.
+pub(super) struct Contents {
+    /// Seeded, since strangers choose the names in queries. Entries are stored by its hashes, so it survives with them.
     pub hasher: RandomState,
     pub success: Store,
     pub denial: Store,
-    /// Those who ask now; whoever comes with the next configuration may wait for them as well.
+    /// Queries in flight; those of the next configuration may join them.
     pub flights: Arc<Flights>,
 }
 
-impl Memory {
-    pub fn new(options: &Options) -> Memory {
-        Memory {
+impl Contents {
+    pub fn new(options: &Options) -> Contents {
+        Contents {
             hasher: RandomState::default(),
             success: Store::new(options.success.capacity),
             denial: Store::new(options.denial.capacity),
@@ -29,7 +29,7 @@ impl Memory {
     }
 }
 
-impl Compact for Memory {
+impl Compact for Contents {
     fn compact(&self) {
         self.success.compact();
         self.denial.compact();

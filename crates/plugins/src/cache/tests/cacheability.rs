@@ -1,8 +1,8 @@
-//! Which replies answer their question.
+//! Which replies answer their question and may be cached.
 
 use wire::{Class, Flags, NameBuf, Opcode, Opt, Owner, Query, Rcode, Reply, Rtype, Section};
 
-use super::super::judge::{Verdict, is_reply, is_usual};
+use super::super::cacheability::{Cacheability, is_common, is_reply};
 use super::super::options::Options;
 use crate::kind::Kind;
 
@@ -32,7 +32,7 @@ fn reply(query: &Query, records: &str) -> Reply {
 }
 
 #[test]
-fn aliases() {
+fn replies_with_aliases() {
     for (what, qtype, records, answers) in [
         ("plain", "A", "a.=A", true),
         ("in another spelling", "A", "A.=A", true),
@@ -55,9 +55,9 @@ fn aliases() {
     ] {
         let query = Query::ask(name("a.").as_name(), Rtype::from_mnemonic(qtype).expect("a type"));
         let reply = reply(&query, records);
-        let verdict = Verdict::of(&query, &reply, &Options::default());
-        assert_eq!(verdict.answering, answers, "{what}");
-        assert_eq!(verdict.refusal.is_none(), answers, "{what}");
+        let cacheability = Cacheability::of(&query, &reply, &Options::default());
+        assert_eq!(cacheability.answering, answers, "{what}");
+        assert_eq!(cacheability.refusal.is_none(), answers, "{what}");
     }
 }
 
@@ -67,26 +67,26 @@ fn classes() {
     let reply = reply(&query, "a.=A");
     for (class, answers) in [(Class::IN, true), (Class::CH, false), (Class::ANY, true)] {
         query.question.qclass = class;
-        assert_eq!(Verdict::of(&query, &reply, &Options::default()).answering, answers, "{class}");
+        assert_eq!(Cacheability::of(&query, &reply, &Options::default()).answering, answers, "{class}");
     }
 }
 
 #[test]
-fn kinds() {
+fn kinds_and_lifetimes() {
     let query = Query::ask(name("a.").as_name(), Rtype::A);
     let soa = |reply: &mut Reply| reply.push(Section::Authority, Owner::Question(0), Rtype::SOA, 30, &[]);
     let of = |reply: &Reply| {
-        let verdict = Verdict::of(&query, reply, &Options::default());
-        (verdict.kind, verdict.lifetime.as_secs(), verdict.refusal.is_none())
+        let cacheability = Cacheability::of(&query, reply, &Options::default());
+        (cacheability.kind, cacheability.lifetime.as_secs(), cacheability.refusal.is_none())
     };
     let mut alias = reply(&query, "a.>b.");
     assert_eq!(of(&alias), (Kind::NoError, 30, false));
     soa(&mut alias);
     assert_eq!(of(&alias), (Kind::NoData, 30, true));
-    // A denial that brings an answer contradicts itself.
+    // NXDOMAIN with an answer is contradictory.
     alias.rcode = Rcode::NXDOMAIN;
     assert_eq!(of(&alias), (Kind::OtherError, 5, false));
-    // A signature of long ago, if the reply is one with DNSSEC.
+    // An expired signature counts if the reply has DO set.
     let mut signed = reply(&query, "a.=A");
     signed.push(Section::Answer, Owner::Question(0), Rtype::RRSIG, 30, &[0; 20]);
     assert_eq!(of(&signed), (Kind::NoError, 30, true));
@@ -96,12 +96,12 @@ fn kinds() {
     cut.flags.set(Flags::TC, true);
     assert_eq!(of(&cut), (Kind::NoError, 30, false));
     let transfer = Query::ask(name("a.").as_name(), Rtype::AXFR);
-    assert!(Verdict::of(&transfer, &reply(&transfer, "a.=A"), &Options::default()).refusal.is_some());
+    assert!(Cacheability::of(&transfer, &reply(&transfer, "a.=A"), &Options::default()).refusal.is_some());
 }
 
-/// The short way may only say of a reply what the long way would find out: all small replies are tried.
+/// The fast path may accept only replies that the full check would accept unchanged; tries all small replies.
 #[test]
-fn what_is_usual_needs_no_change() {
+fn common_replies_need_no_change() {
     let options = Options::default();
     let types = [Rtype::A, Rtype::SRV, Rtype::SOA, Rtype::NS, Rtype::CNAME, Rtype::RRSIG, Rtype::TXT];
     let sections = [Section::Answer, Section::Authority, Section::Additional];
@@ -111,7 +111,7 @@ fn what_is_usual_needs_no_change() {
         .flat_map(|(rtype, section)| [0, 30, 3600, 9000].map(|ttl| Some((rtype, section, ttl))))
         .chain([None])
         .collect();
-    let mut usual = 0;
+    let mut common = 0;
     for qtype in [Rtype::A, Rtype::TXT, Rtype::AXFR] {
         let query = Query::ask(name("a.").as_name(), qtype);
         for rcode in [Rcode::NOERROR, Rcode::NXDOMAIN, Rcode::SERVFAIL, Rcode::REFUSED] {
@@ -127,24 +127,24 @@ fn what_is_usual_needs_no_change() {
                             };
                             reply.push(section, owner, rtype, ttl, name("c.").wire());
                         }
-                        if is_usual(&query, &reply, &options) {
-                            usual += 1;
-                            let verdict = Verdict::of(&query, &reply, &options);
+                        if is_common(&query, &reply, &options) {
+                            common += 1;
+                            let cacheability = Cacheability::of(&query, &reply, &options);
                             let what = format!("{qtype} {rcode} {first:?} {second:?} {asked_owner}");
-                            assert_eq!(verdict.refusal, None, "{what}");
+                            assert_eq!(cacheability.refusal, None, "{what}");
                             assert!(is_reply(&reply), "{what}");
-                            assert!(reply.records().iter().all(|it| it.ttl == verdict.ttl()), "{what}");
+                            assert!(reply.records().iter().all(|it| it.ttl == cacheability.ttl()), "{what}");
                         }
                     }
                 }
             }
         }
     }
-    assert!(usual > 10, "{usual}");
+    assert!(common > 10, "{common}");
 }
 
 #[test]
-fn what_is_not_usual() {
+fn replies_that_are_not_common() {
     let options = Options::default();
     let query = Query::ask(name("a.").as_name(), Rtype::A);
     type Change = fn(&mut Query, &mut Reply);
@@ -159,6 +159,6 @@ fn what_is_not_usual() {
     for (what, change, expected) in changes {
         let (mut query, mut reply) = (query.clone(), reply(&query, "a.=A"));
         change(&mut query, &mut reply);
-        assert_eq!(is_usual(&query, &reply, &options), expected, "{what}");
+        assert_eq!(is_common(&query, &reply, &options), expected, "{what}");
     }
 }

@@ -1,4 +1,4 @@
-//! A source that does as it is told, and counts how often it is asked.
+//! A scripted source below the cache that counts its queries.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,19 +18,19 @@ const SOA: &[u8] =
     b"\x02ns\x07example\0\x05admin\x07example\0\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01";
 
 thread_local! {
-    // Setup runs on the test's own thread, which is how a test gets hold of its source.
+    // Setup runs on the test's own thread, where it finds the test's script.
     static SCRIPT: RefCell<Option<Arc<Script>>> = const { RefCell::new(None) };
 }
 
-/// What the source is told.
+/// Reply and delay of the source, and the queries it received.
 pub struct Script {
-    says: Mutex<(String, Duration)>,
-    asked: AtomicUsize,
+    reply: Mutex<(String, Duration)>,
+    queries: AtomicUsize,
     seen: Mutex<Vec<String>>,
 }
 
-/// A cache before a source.
-pub struct Setting {
+/// A cache in front of a scripted source.
+pub struct Fixture {
     pub service: Arc<Service>,
     pub script: Arc<Script>,
 }
@@ -48,7 +48,7 @@ static PLUGINS: &[PluginSpec] = &[
         Ok(())
     }),
     spec("lookup", |s| {
-        s.add(AskAgain);
+        s.add(SelfLookup);
         Ok(())
     }),
     spec("source", |s| {
@@ -62,16 +62,16 @@ const fn spec(name: &'static str, setup: server::SetupFn) -> PluginSpec {
     PluginSpec { name, about: "", availability: Availability::Here(setup) }
 }
 
-impl Setting {
+impl Fixture {
     /// `|` in the options stands for a new line.
-    pub fn new(cache: &str) -> Setting {
-        Setting::with(". {\ncache CACHE\nsource\n}".replace("CACHE", cache).as_str())
+    pub fn new(cache: &str) -> Fixture {
+        Fixture::with(". {\ncache CACHE\nsource\n}".replace("CACHE", cache).as_str())
     }
 
-    pub fn with(corefile: &str) -> Setting {
+    pub fn with(corefile: &str) -> Fixture {
         let script = Arc::new(Script {
-            says: Mutex::new(("a 30 10.0.0.1".to_owned(), Duration::ZERO)),
-            asked: AtomicUsize::new(0),
+            reply: Mutex::new(("a 30 10.0.0.1".to_owned(), Duration::ZERO)),
+            queries: AtomicUsize::new(0),
             seen: Mutex::default(),
         });
         SCRIPT.with(|known| *known.borrow_mut() = Some(script.clone()));
@@ -79,22 +79,23 @@ impl Setting {
         let input = Input { name: "Corefile".into(), contents, dns_port: "53".into() };
         let config = config::build(&input, PLUGINS, &corefile::Disk).unwrap_or_else(|e| panic!("{}", e[0]));
         let service = config.services().next().expect("a service").1.clone();
-        Setting { service, script }
+        Fixture { service, script }
     }
 
-    pub fn says(&self, what: &str) {
-        self.script.says.lock().expect("not poisoned").0 = what.to_owned();
+    pub fn set_reply(&self, reply: &str) {
+        self.script.reply.lock().expect("not poisoned").0 = reply.to_owned();
     }
 
-    pub fn takes(&self, time: Duration) {
-        self.script.says.lock().expect("not poisoned").1 = time;
+    pub fn set_delay(&self, delay: Duration) {
+        self.script.reply.lock().expect("not poisoned").1 = delay;
     }
 
-    pub fn asked(&self) -> usize {
-        self.script.asked.load(Ordering::SeqCst)
+    /// Number of queries the source received.
+    pub fn queries(&self) -> usize {
+        self.script.queries.load(Ordering::SeqCst)
     }
 
-    /// The last query the source got: its flags and transport.
+    /// Transport and AD flag of the source's last query.
     pub fn last_seen(&self) -> String {
         self.script.seen.lock().expect("not poisoned").last().cloned().unwrap_or_default()
     }
@@ -109,19 +110,19 @@ impl Setting {
         assert_eq!(self.ask(question), expected, "{question}");
     }
 
-    /// Waits until the source was asked so often and its answer had time to be kept.
+    /// Waits until the source received so many queries and its reply had time to be cached.
     #[track_caller]
-    pub fn wait_for_asked(&self, times: usize) {
+    pub fn wait_for_queries(&self, times: usize) {
         let start = Instant::now();
-        while self.asked() < times {
-            assert!(start.elapsed() < Duration::from_secs(5), "asked {} times, not {times}", self.asked());
+        while self.queries() < times {
+            assert!(start.elapsed() < Duration::from_secs(5), "{} queries, not {times}", self.queries());
             std::thread::sleep(Duration::from_millis(2));
         }
         std::thread::sleep(Duration::from_millis(60));
-        assert_eq!(self.asked(), times);
+        assert_eq!(self.queries(), times);
     }
 
-    /// Asks again and again until the answer is this one.
+    /// Repeats the query until the answer is this one.
     #[track_caller]
     pub fn eventually(&self, question: &str, expected: &str) {
         let start = Instant::now();
@@ -132,7 +133,7 @@ impl Setting {
     }
 }
 
-pub fn later(seconds: u64) {
+pub fn advance_clock(seconds: u64) {
     Clock::advance(Duration::from_secs(seconds));
 }
 
@@ -146,16 +147,16 @@ impl Plugin for Source {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        self.script.asked.fetch_add(1, Ordering::SeqCst);
+        self.script.queries.fetch_add(1, Ordering::SeqCst);
         let ad = if visit.query.flags.has(Flags::AD) { " ad" } else { "" };
         let seen = format!("{}{ad}", visit.client.transport.proto());
         self.script.seen.lock().expect("not poisoned").push(seen);
-        let (what, time) = self.script.says.lock().expect("not poisoned").clone();
-        if time.is_zero() {
-            return say(&what, visit);
+        let (reply, delay) = self.script.reply.lock().expect("not poisoned").clone();
+        if delay.is_zero() {
+            return scripted(&reply, visit);
         }
-        let sleep = async move { tokio::time::sleep(time).await };
-        Step::Wait(task(sleep, move |(), visit| say(&what, visit)))
+        let sleep = async move { tokio::time::sleep(delay).await };
+        Step::Wait(task(sleep, move |(), visit| scripted(&reply, visit)))
     }
 
     fn as_metadata(&self) -> Option<&dyn Metadata> {
@@ -166,16 +167,16 @@ impl Plugin for Source {
 impl Metadata for Source {
     fn value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
         let wild = view.query.question.lower().to_string().starts_with("wild.");
-        // Only the plugin that made the reply knows; a hit never came so far.
+        // Known only to the plugin that made the reply; a hit never gets here.
         let passed = view.slot().is_some_and(|slot| slot.words[3] == 1);
         (label == "zone/wildcard" && wild && passed).then(|| "*.example.".to_owned())
     }
 }
 
 /// `a TTL ADDRESS`, `nxdomain TTL`, `chain TTL` and so on.
-fn say(what: &str, visit: &mut Visit<'_>) -> Step {
+fn scripted(script: &str, visit: &mut Visit<'_>) -> Step {
     visit.slot().words[3] = 1;
-    let words: Vec<&str> = what.split(' ').collect();
+    let words: Vec<&str> = script.split(' ').collect();
     let ttl = words.get(1).map_or(0, |ttl| ttl.parse().expect("a TTL"));
     let qtype = visit.query.question.qtype;
     let reply = visit.begin();
@@ -218,8 +219,8 @@ fn say(what: &str, visit: &mut Visit<'_>) -> Step {
         "fail-silent" => return Step::fail(Rcode::SERVFAIL),
         "fail-refused" => return Step::error(Rcode::REFUSED, "not for you"),
         "drop" => return Step::Drop,
-        "panic" => panic!("told to"),
-        _ => panic!("the source does not know how to {what}"),
+        "panic" => panic!("as scripted"),
+        _ => panic!("unknown script {script}"),
     }
     Step::Answer
 }
@@ -261,10 +262,10 @@ impl Plugin for Reader {
     }
 }
 
-/// Looks names with `self` in them up again through the whole server, as those do that follow aliases.
-struct AskAgain;
+/// Looks names with `self` in them up again through the whole server, as plugins do that follow aliases.
+struct SelfLookup;
 
-impl Plugin for AskAgain {
+impl Plugin for SelfLookup {
     fn name(&self) -> &'static str {
         "lookup"
     }
@@ -287,7 +288,7 @@ impl Plugin for AskAgain {
     }
 }
 
-/// Answers nothing, and keeps names with `dynamic` in them away from caches.
+/// Excludes names with `dynamic` in them from caches.
 struct Bypass;
 
 impl Plugin for Bypass {
