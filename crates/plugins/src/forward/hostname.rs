@@ -1,4 +1,4 @@
-//! The addresses of an upstream that is given by its name, found once at setup.
+//! Resolves the host names of upstreams, once at setup.
 
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use upstream::{Network, Options, Scheme, Upstream};
 use wire::{NameBuf, Query, Reply, Rtype, Section};
 
-use super::to::{Address, Host};
+use super::destination::{Address, Host};
 
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 const UDP_SIZE: u16 = 512;
 
-/// Finds the addresses through these resolvers, or through the system if there are none.
+/// Resolves a host through these resolvers, or through the system if there are none.
 pub(super) fn resolve(host: &Host, resolvers: &[SocketAddr]) -> Result<Vec<Address>, String> {
     let found =
         if resolvers.is_empty() { by_system(&host.name) } else { by_resolvers(&host.name, resolvers) };
@@ -26,7 +26,7 @@ pub(super) fn resolve(host: &Host, resolvers: &[SocketAddr]) -> Result<Vec<Addre
     Ok(ips.into_iter().map(address).collect())
 }
 
-/// As every program of this machine would. The name is absolute: no search path is tried.
+/// Resolves through the system. The name is absolute: no search path applies.
 fn by_system(name: &str) -> Result<Vec<IpAddr>, String> {
     let absolute = if name.ends_with('.') { name.to_owned() } else { format!("{name}.") };
     let mut ips = Vec::new();
@@ -42,14 +42,14 @@ fn no_such_host(name: &str) -> String {
     format!("lookup {name}: no such host")
 }
 
-/// Setup runs on a plain thread or inside a runtime, so the waiting has a thread and a runtime of its own.
+/// Setup runs on a plain thread or inside a runtime, so the lookup has its own thread and runtime.
 fn by_resolvers(name: &str, resolvers: &[SocketAddr]) -> Result<Vec<IpAddr>, String> {
     let found = std::thread::scope(|scope| {
         let work = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-            Ok::<_, std::io::Error>(runtime.block_on(ask_in_turn(name, resolvers)))
+            Ok::<_, std::io::Error>(runtime.block_on(query_in_turn(name, resolvers)))
         };
-        // A panic is logged where it happens, and here the name is one that was not found.
+        // A panic is logged where it happens; here the name counts as not found.
         scope.spawn(move || supervise::step("forward-resolve", work)).join().ok().flatten()
     });
     let error = match found {
@@ -65,21 +65,21 @@ fn by_resolvers(name: &str, resolvers: &[SocketAddr]) -> Result<Vec<IpAddr>, Str
     })
 }
 
-/// The first resolver that knows an address decides. The error is that of the last that failed.
-async fn ask_in_turn(name: &str, resolvers: &[SocketAddr]) -> Result<Vec<IpAddr>, Option<String>> {
+/// The addresses from the first resolver that has any, else the last error.
+async fn query_in_turn(name: &str, resolvers: &[SocketAddr]) -> Result<Vec<IpAddr>, Option<String>> {
     let Ok(name) = NameBuf::parse(name) else { return Err(None) };
     let mut last = None;
     for &resolver in resolvers {
-        // Not one of the upstreams people count.
+        // Without a proxy name it is not counted in the metrics.
         let options =
-            Options { proxy_name: "", read_timeout: PATIENCE, ..Options::new(Scheme::Dns, resolver) };
+            Options { proxy_name: "", read_timeout: TIMEOUT, ..Options::new(Scheme::Dns, resolver) };
         let upstream = Upstream::new(options);
         let mut ips = Vec::new();
         for qtype in [Rtype::A, Rtype::AAAA] {
             let query = Query::ask(name.as_name(), qtype).to_packet();
             match upstream.exchange(&query, Network::Udp, UDP_SIZE).await {
                 Ok(answer) => ips.extend(addresses(&answer.message)),
-                // With A records in hand the rest does not matter.
+                // A records are enough.
                 Err(_) if !ips.is_empty() => break,
                 Err(error) => {
                     last = Some(error.to_string());

@@ -1,17 +1,18 @@
-//! `forward`: asks other servers, and gives their replies on as they came.
+//! Forwards queries to upstream servers, and passes their replies on unchanged.
 //!
 //! ```text
-//! query ─matches?─→ packet ──→ Asking (policy, down?, failover) ──→ upstream ──→ reply
+//! query ─matches?─→ packet ──→ Exchange (policy, down?, failover) ──→ upstream ──→ reply
 //!                     │ waits on the worker or on tokio; owns the packet and a snapshot of the list
-//!                     └─ Targets: hosts, addresses and resolv.conf files, followed when they change
-//!                           └─ Pools: upstreams with their sockets and health; a reload finds them again
+//!                     └─ Targets: hosts, addresses and resolv.conf files, updated when they change
+//!                           └─ Pools: upstreams with their sockets and health, which survive reloads
 //! ```
 
-mod asking;
-mod concurrent;
+mod concurrency;
+mod destination;
+mod exchange;
 mod hostname;
+mod legacy;
 mod number;
-mod old;
 mod options;
 mod policy;
 mod pools;
@@ -21,7 +22,6 @@ mod tap;
 mod targets;
 #[cfg(test)]
 mod tests;
-mod to;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,9 +36,9 @@ use wire::{NameBuf, Rcode, Section};
 
 use crate::packet;
 use crate::parse::is_under_any;
-use asking::{Asked, Asking, End};
-use concurrent::Concurrent;
-pub(crate) use old::setup as setup_proxy;
+use concurrency::ConcurrencyLimit;
+use exchange::{Exchange, ExchangeResult, Outcome};
+pub(crate) use legacy::setup as setup_proxy;
 use policy::Policy;
 pub(crate) use setup::setup;
 use targets::Targets;
@@ -46,8 +46,8 @@ use targets::Targets;
 const NAME: &str = "forward";
 const LOG: Logger = log::plugin(NAME);
 
-/// All attempts of one query begin within this time.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// No attempt of a query starts after this time.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(5);
 
 static HEALTHCHECK_BROKEN: Counter = Counter::new();
 static MAX_CONCURRENT_REJECTS: Counter = Counter::new();
@@ -58,46 +58,46 @@ pub(crate) struct Forward {
     except: Vec<NameBuf>,
     next_rcodes: Vec<Rcode>,
     next_on_nodata: bool,
-    /// The plugin behind this one is a `forward` too; only then `next` means anything.
+    /// Whether the next plugin is a `forward` too; otherwise `next` has no effect.
     next_is_forward: AtomicBool,
-    network: WhichNetwork,
-    concurrent: Arc<Concurrent>,
+    network: NetworkChoice,
+    concurrency: Arc<ConcurrencyLimit>,
     core: Arc<Core>,
-    /// Those of the block that record exchanges.
+    /// Plugins of the block that record exchanges.
     taps: OnceLock<Taps>,
 }
 
 /// Plugins with a [`server::Tap`].
 type Taps = Arc<[Arc<dyn Plugin>]>;
 
-/// What an exchange needs while the walk is elsewhere.
+/// Upstreams and settings, shared with exchanges, which run apart from the walk.
 struct Core {
     targets: Arc<Targets>,
     policy: Policy,
     max_fails: u32,
-    /// 0 is no limit; by default two for each upstream.
+    /// 0 is no limit; the default is two per upstream.
     max_attempts: Option<u32>,
     failfast: bool,
     failover: Vec<Rcode>,
-    /// A UDP reply that was truncated is fetched again over TCP.
+    /// Repeat a query over TCP if its UDP reply was truncated.
     retry_truncated: bool,
-    /// Upstreams that answer SERVFAIL and nothing else are down too; asked again after this time.
+    /// Treat upstreams that answer only SERVFAIL as down, for this long.
     servfail_hold: Option<Duration>,
 }
 
-/// How to ask, given how we were asked.
+/// The network for upstream queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum WhichNetwork {
+enum NetworkChoice {
     AsClient,
     Always(Network),
 }
 
-impl WhichNetwork {
+impl NetworkChoice {
     fn choose(self, client: Transport) -> Network {
         match (self, client) {
-            (WhichNetwork::Always(network), _) => network,
-            (WhichNetwork::AsClient, Transport::Udp) => Network::Udp,
-            (WhichNetwork::AsClient, Transport::Tcp) => Network::Tcp,
+            (NetworkChoice::Always(network), _) => network,
+            (NetworkChoice::AsClient, Transport::Udp) => Network::Udp,
+            (NetworkChoice::AsClient, Transport::Tcp) => Network::Tcp,
         }
     }
 }
@@ -107,25 +107,25 @@ impl Plugin for Forward {
         NAME
     }
 
-    /// Others may know more classes than IN.
+    /// Upstreams may serve other classes than IN.
     fn opens_classes(&self) -> bool {
         true
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        if !self.takes(visit) {
+        if !self.matches(visit) {
             return Step::Next;
         }
-        let permit = match self.concurrent.enter() {
+        let permit = match self.concurrency.acquire() {
             Ok(permit) => permit,
-            Err(too_many) => {
+            Err(error) => {
                 MAX_CONCURRENT_REJECTS.inc();
-                return Step::error(Rcode::REFUSED, too_many);
+                return Step::error(Rcode::REFUSED, error);
             }
         };
-        let ours = Instant::now() + PATIENCE;
-        let tapping = self.taps.get().map(|taps| tap::Tapping::new(taps, visit.query));
-        let asking = Asking {
+        let ours = Instant::now() + QUERY_TIMEOUT;
+        let tap = self.taps.get().map(|taps| tap::TapContext::new(taps, visit.query));
+        let exchange = Exchange {
             core: Arc::clone(&self.core),
             packet: packet::of(visit.query),
             network: self.network.choose(visit.client.transport),
@@ -134,23 +134,23 @@ impl Plugin for Forward {
                 Transport::Tcp => u16::MAX,
             },
             deadline: visit.deadline().map_or(ours, |end| end.min(ours)),
-            observed: tapping.is_some() || visit.spans().is_some(),
-            explained: visit.is_explained(),
+            record_attempts: tap.is_some() || visit.spans().is_some(),
+            explain: visit.is_explained(),
         };
         let next = self.next();
-        Step::Wait(task(asking.ask(permit), move |asked, visit| {
-            if let Some(last) = asked.last {
-                remember(visit.slot(), last);
+        Step::Wait(task(exchange.run(permit), move |result, visit| {
+            if let Some(last) = result.last {
+                store_upstream(visit.slot(), last);
             }
-            if let Some(tapping) = tapping {
-                tapping.tell(&asked.attempts, visit);
+            if let Some(tap) = tap {
+                tap.report(&result.attempts, visit);
             }
             if let Some(spans) = visit.spans() {
-                for attempt in &asked.attempts {
+                for attempt in &result.attempts {
                     spans.add("connect", attempt.began, attempt.ended, attempt.upstream);
                 }
             }
-            finish(asked, &next, visit)
+            finish(result, &next, visit)
         }))
     }
 
@@ -172,67 +172,67 @@ impl Plugin for Forward {
 }
 
 impl Forward {
-    /// FROM itself is ours even if an exception names it.
-    fn takes(&self, visit: &mut Visit<'_>) -> bool {
+    /// FROM itself matches even if an exception names it.
+    fn matches(&self, visit: &mut Visit<'_>) -> bool {
         let name = visit.query.question.lower();
         if !name.is_under(self.from.as_name()) {
             return false;
         }
         if name != self.from.as_name() && is_under_any(name, &self.except) {
-            visit.note(|_| "excepted from forwarding".to_owned());
+            visit.note(|_| "excluded by `except`".to_owned());
             return false;
         }
         true
     }
 
-    fn next(&self) -> Next {
+    fn next(&self) -> NextRules {
         if !self.next_is_forward.load(Ordering::Relaxed) {
-            return Next::default();
+            return NextRules::default();
         }
-        Next { rcodes: self.next_rcodes.clone(), on_nodata: self.next_on_nodata }
+        NextRules { rcodes: self.next_rcodes.clone(), on_nodata: self.next_on_nodata }
     }
 }
 
-/// Which replies leave the query to the `forward` behind this one.
+/// Replies after which the query goes to the next `forward`.
 #[derive(Default)]
-struct Next {
+struct NextRules {
     rcodes: Vec<Rcode>,
     on_nodata: bool,
 }
 
-/// Brings what came of an exchange into the walk.
-fn finish(mut asked: Asked, next: &Next, visit: &mut Visit<'_>) -> Step {
-    visit.note(|_| asked.explain());
-    for step in asked.take_steps() {
+/// Turns the result of an exchange into the plugin's step.
+fn finish(mut result: ExchangeResult, next: &NextRules, visit: &mut Visit<'_>) -> Step {
+    visit.note(|_| result.explain());
+    for step in result.take_steps() {
         visit.note_step(|_| step);
     }
-    match asked.end {
-        End::Answer(message) => {
+    match result.outcome {
+        Outcome::Answer(message) => {
             if visit.reply.decode(&message).is_none() {
-                // The client of ours lets nothing pass that cannot be read.
-                return Step::error(Rcode::SERVFAIL, "the reply cannot be read");
+                // Cannot happen: the upstream client rejects malformed messages.
+                return Step::error(Rcode::SERVFAIL, "malformed reply from upstream");
             }
             let reply = &*visit.reply;
             let nodata = reply.rcode == Rcode::NOERROR && reply.section(Section::Answer).is_empty();
             if next.rcodes.contains(&reply.rcode) || next.on_nodata && nodata {
-                // What the next one finds is what metadata should tell.
+                // Metadata must name the upstream of the next `forward`.
                 visit.slot().words = [0; 4];
                 return Step::Next;
             }
             Step::Answer
         }
-        End::WrongQuestion => {
+        Outcome::WrongQuestion => {
             visit.reply.begin_error(visit.query, Rcode::FORMERR);
             Step::Answer
         }
-        End::Failed(error) => {
+        Outcome::Failed(error) => {
             Step::error(Rcode::SERVFAIL, error.unwrap_or_else(|| "no healthy proxies".to_owned()))
         }
     }
 }
 
-/// Notes an upstream in plain words: family and port, then the address.
-fn remember(slot: &mut Slot, addr: SocketAddr) {
+/// Stores the upstream's address in the slot: family and port, then the address.
+fn store_upstream(slot: &mut Slot, addr: SocketAddr) {
     let (family, bits) = match addr.ip() {
         IpAddr::V4(ip) => (4, u128::from(ip.to_bits())),
         IpAddr::V6(ip) => (6, ip.to_bits()),
@@ -240,7 +240,7 @@ fn remember(slot: &mut Slot, addr: SocketAddr) {
     slot.words = [family << 16 | u64::from(addr.port()), (bits >> 64) as u64, bits as u64, 0];
 }
 
-fn remembered(slot: &Slot) -> Option<SocketAddr> {
+fn stored_upstream(slot: &Slot) -> Option<SocketAddr> {
     let [head, high, low, _] = slot.words;
     let ip = match head >> 16 {
         4 => IpAddr::V4(Ipv4Addr::from_bits(low as u32)),
@@ -255,11 +255,11 @@ impl Metadata for Forward {
         if label != "forward/upstream" {
             return None;
         }
-        Some(remembered(view.slot()?)?.to_string())
+        Some(stored_upstream(view.slot()?)?.to_string())
     }
 }
 
-/// Makes the metrics known. Names that are taken are ours, from an earlier configuration.
+/// Registers the metrics. An error means that an earlier configuration did.
 pub(crate) fn register_metrics() {
     let registry = metrics::registry();
     let help = "Counter of the number of complete failures of the healthchecks.";

@@ -1,4 +1,4 @@
-//! The options between the braces.
+//! The options of a `forward` block.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -52,13 +52,13 @@ pub(super) struct Options {
     pub max_fails: u32,
     pub max_connect_attempts: Option<u32>,
     pub doh_method: DohMethod,
-    /// With a fingerprint of the files it was made from.
+    /// With a fingerprint of its files.
     pub tls: Option<(Arc<ClientConfig>, u64)>,
     pub tls_servername: Option<String>,
     pub policy: Policy,
     pub health: Health,
     pub max_concurrent: u64,
-    /// As it was written, for the error.
+    /// As written in the Corefile, for the error.
     pub max_concurrent_text: String,
     pub next: Vec<Rcode>,
     pub next_on_nodata: bool,
@@ -112,12 +112,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads the option the cursor stands on. What is too much on its line is taken for an option by itself.
+    /// Reads the option under the cursor. Extra arguments on its line are read as options of their own.
     pub fn read(&mut self, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         let c = &mut s.c;
         match c.val() {
             "except" => {
-                let zones = some_arguments(c)?;
+                let zones = arguments(c)?;
                 let zones = zones.iter().flat_map(|zone| corefile::normalize_exact(zone));
                 self.except.extend(zones.filter_map(|zone| NameBuf::parse(&zone).ok()));
             }
@@ -128,8 +128,8 @@ impl Options {
             "prefer_udp" => self.prefer_udp = no_argument(c)?,
             "tls" => self.tls = Some(tls(s)?),
             "tls_servername" => self.tls_servername = Some(argument(c)?.to_owned()),
-            "expire" => self.expire = not_below_zero(c)?,
-            "max_age" => self.max_age = not_below_zero(c)?,
+            "expire" => self.expire = non_negative_duration(c)?,
+            "max_age" => self.max_age = non_negative_duration(c)?,
             "max_idle_conns" => self.max_idle_conns = not_negative(c)? as usize,
             "read_timeout" => {
                 let given = duration(c)?;
@@ -157,14 +157,14 @@ impl Options {
                 self.max_concurrent_text = c.val().to_owned();
             }
             "next" => {
-                for text in some_arguments(c)? {
+                for text in arguments(c)? {
                     self.next.push(rcode(c, text)?);
                 }
             }
             "next_on_nodata" => self.next_on_nodata = no_argument(c)?,
             "failfast_all_unhealthy_upstreams" => self.failfast = no_arguments(c)?,
             "failover" => {
-                for text in some_arguments(c)? {
+                for text in arguments(c)? {
                     match rcode(c, text)? {
                         Rcode::NOERROR => return Err(c.bare_err("NoError cannot be used in failover")),
                         code => self.failover.push(code),
@@ -172,7 +172,7 @@ impl Options {
                 }
             }
             "resolver" => {
-                let given = some_arguments(c)?;
+                let given = arguments(c)?;
                 self.resolvers = given.iter().map(|text| resolver(c, text)).collect::<Result<_, _>>()?;
             }
             "source_address" => {
@@ -184,7 +184,9 @@ impl Options {
             "unhealthy_on" => {
                 match argument(c)? {
                     text if text.eq_ignore_ascii_case("servfail") => self.unhealthy_on_servfail = true,
-                    text => return Err(c.err(format_args!("unhealthy_on knows servfail only, not '{text}'"))),
+                    text => {
+                        return Err(c.err(format_args!("unhealthy_on: expected 'servfail', got '{text}'")));
+                    }
                 };
             }
             "mixed_case" => self.mixed_case = no_argument(c)?,
@@ -193,7 +195,7 @@ impl Options {
         Ok(())
     }
 
-    /// What can only be said when all options are read.
+    /// Checks that need all options.
     pub fn check(&self, c: &Dispenser<'_>) -> Result<(), Diagnostic> {
         if !self.max_age.is_zero() && self.max_age < self.expire {
             let (max_age, expire) = (GoDuration::from(self.max_age), GoDuration::from(self.expire));
@@ -230,29 +232,29 @@ impl Health {
     }
 }
 
-/// A switch; whatever follows it on its line is one too many.
+/// A switch; the error names the first argument.
 fn no_argument(c: &mut Dispenser<'_>) -> Result<bool, Diagnostic> {
     if c.next_arg() { Err(c.arg_err()) } else { Ok(true) }
 }
 
-/// The same, but the complaint is about the last one.
+/// The same, but the error names the last argument.
 fn no_arguments(c: &mut Dispenser<'_>) -> Result<bool, Diagnostic> {
     if c.remaining_args().is_empty() { Ok(true) } else { Err(c.arg_err()) }
 }
 
-fn some_arguments<'a>(c: &mut Dispenser<'a>) -> Result<Vec<&'a str>, Diagnostic> {
-    let arguments = c.remaining_args();
-    if arguments.is_empty() { Err(c.arg_err()) } else { Ok(arguments) }
+fn arguments<'a>(c: &mut Dispenser<'a>) -> Result<Vec<&'a str>, Diagnostic> {
+    let args = c.remaining_args();
+    if args.is_empty() { Err(c.arg_err()) } else { Ok(args) }
 }
 
-fn not_below_zero(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
+fn non_negative_duration(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
     let option = c.val();
     let given = duration(c)?;
     given.not_negative().ok_or_else(|| c.bare_err(format_args!("{option} can't be negative: {given}")))
 }
 
 fn rcode(c: &Dispenser<'_>, text: &str) -> Result<Rcode, Diagnostic> {
-    // CoreDNS takes this spelling too.
+    // CoreDNS accepts this spelling too.
     if text.eq_ignore_ascii_case("NOTIMPL") {
         return Ok(Rcode::NOTIMP);
     }

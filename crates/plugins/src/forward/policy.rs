@@ -1,4 +1,4 @@
-//! In which order upstreams are asked.
+//! The order in which upstreams are tried.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -7,15 +7,15 @@ use rand::seq::SliceRandom;
 #[derive(Debug)]
 pub(super) enum Policy {
     Random,
-    /// How many queries came so far.
+    /// Number of queries so far.
     RoundRobin(AtomicU32),
     Sequential,
 }
 
-/// An order of the numbers below some count.
+/// A permutation of the upstreams' indexes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// One goes before the others, which stay as they are.
+    /// This one first, the others in their order.
     First(usize),
     Shuffled(Vec<usize>),
 }
@@ -24,12 +24,12 @@ impl Policy {
     pub fn order(&self, count: usize) -> Order {
         match self {
             Policy::Sequential => Order::First(0),
-            // The second comes first: the counter is raised before it is looked at, as in CoreDNS.
+            // Starts with the second: the counter is incremented before use, as in CoreDNS.
             Policy::RoundRobin(queries) => {
                 let number = queries.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
                 Order::First(number as usize % count)
             }
-            // Of one or two, to put one first is all there is to shuffle.
+            // For one or two, choosing the first is a full shuffle.
             Policy::Random if count <= 2 => Order::First(rand::random_range(0..count)),
             Policy::Random => Order::Shuffled(shuffled(count)),
         }

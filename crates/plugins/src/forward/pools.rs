@@ -1,7 +1,7 @@
-//! Upstreams that stay when configurations change: their sockets, their health, what they answered lately.
+//! Upstreams that survive a reload, with their sockets, health and SERVFAIL streak.
 //!
-//! All lines with the same settings, of this configuration and of the next, find the same upstream at an address.
-//! It goes when the last line that lists it does.
+//! All lines with the same settings, of this configuration and of the next, share the upstream at an address. It is
+//! dropped with the last line that lists it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -16,7 +16,7 @@ pub(super) struct Pools {
 }
 
 impl Pools {
-    /// The upstream that is there already, or else a new one.
+    /// The existing upstream, else a new one.
     pub fn get(&self, endpoint: Endpoint, make: impl FnOnce(Endpoint) -> Target) -> Arc<Target> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(target) = known.get(&endpoint).and_then(Weak::upgrade) {
@@ -29,8 +29,8 @@ impl Pools {
     }
 }
 
-/// The settings that upstreams have in common, as a key. Every option counts, so that a new one cannot be forgotten;
-/// what is another for each address is in [`Endpoint`].
+/// The key of upstreams with the same settings. It destructures all options, so that a new one cannot be forgotten; what
+/// differs by address is in [`Endpoint`].
 pub(super) fn key(options: &Options, tls: Option<u64>, force_tcp: bool) -> String {
     let Options {
         scheme: _,
@@ -42,7 +42,7 @@ pub(super) fn key(options: &Options, tls: Option<u64>, force_tcp: bool) -> Strin
         max_idle,
         read_timeout,
         source,
-        // Told apart by what is in its files.
+        // Identified by the fingerprint of its files.
         tls: _,
         doh_method,
         health: Health { interval, recursion_desired, domain, tcp: _ },

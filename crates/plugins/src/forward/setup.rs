@@ -9,20 +9,20 @@ use server::Setup;
 use upstream::Network;
 use wire::NameBuf;
 
-use super::concurrent::Concurrent;
+use super::concurrency::ConcurrencyLimit;
+use super::destination::Destination;
 use super::options::Options;
 use super::pools::{self, Pools};
 use super::targets::{Targets, Template};
-use super::to::To;
-use super::{Core, Forward, NAME, WhichNetwork, hostname, register_metrics};
+use super::{Core, Forward, NAME, NetworkChoice, hostname, register_metrics};
 
-const MOST_TOS: usize = 15;
-/// How often files with name servers are read.
-const FOLLOW: Duration = Duration::from_secs(5);
-/// Health checks of a port that refuses at once would have no pause at all.
-const LEAST_INTERVAL: Duration = Duration::from_millis(10);
-/// An upstream with a streak of SERVFAIL is left alone for at least this long.
-const LEAST_HOLD: Duration = Duration::from_secs(1);
+const MAX_TOS: usize = 15;
+/// Interval at which resolv.conf files are read.
+const FILE_INTERVAL: Duration = Duration::from_secs(5);
+/// Minimum interval of health checks: those of a port that refuses at once would have no pause at all.
+const MIN_HEALTH_INTERVAL: Duration = Duration::from_millis(10);
+/// Minimum time an upstream is down after a streak of SERVFAIL.
+const MIN_HOLD: Duration = Duration::from_secs(1);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     read_all(s, Options::read)
@@ -39,22 +39,22 @@ pub(super) fn read_all(
         lines.push(read(s, option)?);
     }
     for (tos, _) in &lines {
-        if *tos > MOST_TOS {
-            return Err(s.c.bare_err(format_args!("more than {MOST_TOS} TOs configured: {tos}")));
+        if *tos > MAX_TOS {
+            return Err(s.c.bare_err(format_args!("more than {MAX_TOS} TOs configured: {tos}")));
         }
     }
     for (_, forward) in lines {
         let targets = &forward.core.targets;
-        if targets.follows_files() {
+        if targets.has_files() {
             let targets = Arc::clone(targets);
-            s.every("forward: files of upstreams", FOLLOW, move || targets.refresh());
+            s.every("forward: files of upstreams", FILE_INTERVAL, move || targets.refresh());
         }
         s.add(forward);
     }
     Ok(())
 }
 
-/// One line: how many TOs it has, and what becomes of it.
+/// Reads one line; returns its number of TOs and the plugin.
 fn read(
     s: &mut Setup<'_>,
     option: fn(&mut Options, &mut Setup<'_>) -> Result<(), Diagnostic>,
@@ -71,7 +71,7 @@ fn read(
     options.check(&s.c)?;
     let tos = read_tos(&tos, &options).map_err(|error| s.c.bare_err(error))?;
     for to in &tos {
-        if let To::File(file) = to {
+        if let Destination::File(file) = to {
             s.reads(file.path());
         }
     }
@@ -96,8 +96,8 @@ fn from(s: &mut Setup<'_>) -> Result<NameBuf, Diagnostic> {
     Ok(zone)
 }
 
-/// All TOs, names turned into addresses.
-fn read_tos(tos: &[&str], options: &Options) -> Result<Vec<To>, String> {
+/// Parses all TOs and resolves host names to addresses.
+fn read_tos(tos: &[&str], options: &Options) -> Result<Vec<Destination>, String> {
     for to in tos {
         if let (Scheme::Https, host) = Scheme::split(to)
             && host.contains('/')
@@ -107,21 +107,26 @@ fn read_tos(tos: &[&str], options: &Options) -> Result<Vec<To>, String> {
             ));
         }
     }
-    let parsed: Vec<To> = tos.iter().map(|to| To::parse(to)).collect::<Result<_, _>>()?;
+    let parsed: Vec<Destination> = tos.iter().map(|to| Destination::parse(to)).collect::<Result<_, _>>()?;
     let resolved = parsed.into_iter().map(|to| match to {
-        To::Host(host) => hostname::resolve(&host, &options.resolvers).map(To::Addresses),
-        known => Ok(known),
+        Destination::Host(host) => hostname::resolve(&host, &options.resolvers).map(Destination::Addresses),
+        other => Ok(other),
     });
     resolved.collect()
 }
 
-fn build(s: &mut Setup<'_>, from: NameBuf, tos: Vec<To>, options: Options) -> Result<Forward, String> {
+fn build(
+    s: &mut Setup<'_>,
+    from: NameBuf,
+    tos: Vec<Destination>,
+    options: Options,
+) -> Result<Forward, String> {
     let network = match (options.force_tcp, options.prefer_udp) {
-        (true, _) => WhichNetwork::Always(Network::Tcp),
-        (false, true) => WhichNetwork::Always(Network::Udp),
-        (false, false) => WhichNetwork::AsClient,
+        (true, _) => NetworkChoice::Always(Network::Tcp),
+        (false, true) => NetworkChoice::Always(Network::Udp),
+        (false, false) => NetworkChoice::AsClient,
     };
-    let hold = options.health.interval.max(LEAST_HOLD);
+    let hold = options.health.interval.max(MIN_HOLD);
     let (tls, print) = options.tls.unzip();
     let template = Template {
         tls_servername: options.tls_servername,
@@ -136,7 +141,7 @@ fn build(s: &mut Setup<'_>, from: NameBuf, tos: Vec<To>, options: Options) -> Re
             tls,
             doh_method: options.doh_method,
             health: upstream::Health {
-                interval: options.health.interval.max(LEAST_INTERVAL),
+                interval: options.health.interval.max(MIN_HEALTH_INTERVAL),
                 recursion_desired: options.health.recursion_desired,
                 domain: options.health.domain,
                 tcp: false,
@@ -163,7 +168,7 @@ fn build(s: &mut Setup<'_>, from: NameBuf, tos: Vec<To>, options: Options) -> Re
         next_on_nodata: options.next_on_nodata,
         next_is_forward: AtomicBool::new(false),
         network,
-        concurrent: Arc::new(Concurrent::new(options.max_concurrent, &options.max_concurrent_text)),
+        concurrency: Arc::new(ConcurrencyLimit::new(options.max_concurrent, &options.max_concurrent_text)),
         core: Arc::new(core),
         taps: OnceLock::new(),
     })

@@ -1,8 +1,8 @@
-//! How long an upstream has been answering SERVFAIL and nothing else.
+//! Counts consecutive SERVFAIL replies of an upstream.
 //!
-//! A health check takes any reply as a sign of life, so a resolver that lost its own upstreams looks healthy.
-//! With `unhealthy_on servfail` a streak of such replies takes it out for a while. After that the next queries
-//! find out whether it is any better; one good reply ends the streak.
+//! A health check passes with any reply, so a resolver that lost its own upstreams looks healthy. With `unhealthy_on
+//! servfail` a streak of SERVFAIL replies marks it down for a while. The next queries then show whether it recovered; one
+//! other reply ends the streak.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 #[derive(Debug, Default)]
-pub(super) struct Streak {
+pub(super) struct ServfailStreak {
     failures: AtomicU32,
-    /// When the last one came, in milliseconds since the first query of the process.
+    /// Time of the last one, in milliseconds since the first query of the process.
     last: AtomicU64,
 }
 
-impl Streak {
-    pub fn note(&self, failure: bool) {
+impl ServfailStreak {
+    pub fn record(&self, failure: bool) {
         if failure {
             self.last.store(now(), Ordering::Relaxed);
             let _ = self
@@ -29,9 +29,9 @@ impl Streak {
         }
     }
 
-    /// More than `most` in a row, the last of them within `hold`.
-    pub fn is_longer(&self, most: u32, hold: Duration) -> bool {
-        self.failures.load(Ordering::Relaxed) > most
+    /// Whether there were more than `max` in a row, the last of them within `hold`.
+    pub fn exceeds(&self, max: u32, hold: Duration) -> bool {
+        self.failures.load(Ordering::Relaxed) > max
             && now().saturating_sub(self.last.load(Ordering::Relaxed)) < hold.as_millis() as u64
     }
 }

@@ -1,4 +1,4 @@
-//! What is told to the plugins that record exchanges.
+//! Reports upstream exchanges to plugins that record them, such as *dnstap*.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -8,23 +8,23 @@ use upstream::Network;
 use wire::Query;
 
 use super::Taps;
-use super::asking::Attempt;
+use super::exchange::Attempt;
 use crate::packet;
 
-/// The part of an exchange that is known at its start.
-pub(super) struct Tapping {
+/// The query as it was at the start of the exchange, for the report at its end.
+pub(super) struct TapContext {
     taps: Taps,
     query: Vec<u8>,
     began: SystemTime,
 }
 
-impl Tapping {
-    pub fn new(taps: &Taps, query: &Query) -> Tapping {
-        Tapping { taps: Arc::clone(taps), query: packet::of(query), began: SystemTime::now() }
+impl TapContext {
+    pub fn new(taps: &Taps, query: &Query) -> TapContext {
+        TapContext { taps: Arc::clone(taps), query: packet::of(query), began: SystemTime::now() }
     }
 
-    /// Told when all is over: only then the walk, with its metadata, is in hand.
-    pub fn tell(&self, attempts: &[Attempt], visit: &Visit<'_>) {
+    /// Reports all attempts at the end of the exchange, when the walk with its metadata is available again.
+    pub fn report(&self, attempts: &[Attempt], visit: &Visit<'_>) {
         for attempt in attempts {
             let exchange = Forwarded {
                 upstream: attempt.upstream,

@@ -1,4 +1,4 @@
-//! The upstreams of one `forward` line. Queries take a snapshot; files are read again and swap it.
+//! The upstreams of one `forward` line. Queries load a snapshot; a changed file replaces it.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,14 +7,14 @@ use arc_swap::ArcSwap;
 use upstream::{Network, Options, Scheme, Upstream};
 
 use super::LOG;
+use super::destination::{Address, Destination};
 use super::pools::Pools;
-use super::streak::Streak;
-use super::to::{Address, To};
+use super::streak::ServfailStreak;
 
 pub(super) struct Targets {
     list: ArcSwap<Vec<Arc<Target>>>,
-    /// What the list was made of. Only reading files again locks it.
-    from: Mutex<Vec<To>>,
+    /// The sources of the list. Locked only to read files again.
+    sources: Mutex<Vec<Destination>>,
     template: Template,
     pools: Arc<Pools>,
 }
@@ -23,12 +23,12 @@ pub(super) struct Targets {
 pub(super) struct Target {
     pub addr: SocketAddr,
     pub upstream: Arc<Upstream>,
-    pub streak: Streak,
+    pub streak: ServfailStreak,
     endpoint: Endpoint,
 }
 
 impl Target {
-    /// What a query travels over, if it goes out by this network.
+    /// The transport of a query over this network, for `explain`.
     pub fn transport(&self, network: Network) -> &'static str {
         match (self.endpoint.scheme, network) {
             (Scheme::Dns, Network::Udp) => "udp",
@@ -39,7 +39,7 @@ impl Target {
     }
 }
 
-/// What tells upstreams with the same settings apart.
+/// Identifies an upstream among those with the same settings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Endpoint {
     scheme: Scheme,
@@ -47,10 +47,10 @@ pub(super) struct Endpoint {
     server_name: Option<String>,
 }
 
-/// What all upstreams of a line have in common.
+/// Settings shared by all upstreams of a line.
 pub(super) struct Template {
     pub options: Options,
-    /// The server name of all.
+    /// The TLS server name of all upstreams.
     pub tls_servername: Option<String>,
     pub force_tcp: bool,
 }
@@ -64,17 +64,19 @@ impl Template {
         // TLS is TCP anyway.
         options.health.tcp = self.force_tcp && endpoint.scheme != Scheme::Tls;
         let upstream = Upstream::new(options);
-        Target { addr: endpoint.addr, upstream, streak: Streak::default(), endpoint }
+        Target { addr: endpoint.addr, upstream, streak: ServfailStreak::default(), endpoint }
     }
 
-    /// Checks an address; the errors are CoreDNS's, but for the ports and schemes it takes and cannot use.
+    /// Validates an address, with CoreDNS's errors, except for ports and schemes that CoreDNS accepts but cannot use.
     fn endpoint(&self, address: &Address) -> Result<Endpoint, String> {
-        use corefile::Scheme as Written;
+        use corefile::Scheme as Configured;
         let scheme = match address.scheme {
-            Written::Dns => Scheme::Dns,
-            Written::Tls => Scheme::Tls,
-            Written::Https => Scheme::Https,
-            Written::Quic => return Err(format!("quic:// upstreams are still to come in Rhumb: {address}")),
+            Configured::Dns => Scheme::Dns,
+            Configured::Tls => Scheme::Tls,
+            Configured::Https => Scheme::Https,
+            Configured::Quic => {
+                return Err(format!("quic:// upstreams are still to come in Rhumb: {address}"));
+            }
             other => {
                 return Err(format!(
                     "'{other}' is not supported as a destination protocol in forward: {address}"
@@ -98,57 +100,60 @@ impl Template {
 }
 
 impl Targets {
-    /// `from` holds no names any more; those were resolved.
-    pub fn new(from: Vec<To>, template: Template, pools: Arc<Pools>) -> Result<Targets, String> {
-        let list = assemble(&from, &template, &pools)?;
+    /// Host names in `sources` must be resolved already.
+    pub fn new(sources: Vec<Destination>, template: Template, pools: Arc<Pools>) -> Result<Targets, String> {
+        let list = assemble(&sources, &template, &pools)?;
         if list.is_empty() {
             return Err("no valid upstream addresses found".into());
         }
-        Ok(Targets { list: ArcSwap::from_pointee(list), from: Mutex::new(from), template, pools })
+        Ok(Targets { list: ArcSwap::from_pointee(list), sources: Mutex::new(sources), template, pools })
     }
 
     pub fn list(&self) -> Arc<Vec<Arc<Target>>> {
         self.list.load_full()
     }
 
-    pub fn follows_files(&self) -> bool {
-        self.from().iter().any(|to| matches!(to, To::File(..)))
+    pub fn has_files(&self) -> bool {
+        self.sources().iter().any(|source| matches!(source, Destination::File(..)))
     }
 
-    /// Reads the files again. One that is gone, or names no server, changes nothing: what was good before is
-    /// better than nothing.
+    /// Reads the files again. If one is missing or lists no name server, its last addresses stay.
     pub fn refresh(&self) {
-        let mut from = self.from();
+        let mut sources = self.sources();
         let mut changed = false;
-        for to in from.iter_mut() {
-            let To::File(file) = to else { continue };
+        for source in sources.iter_mut() {
+            let Destination::File(file) = source else { continue };
             if file.refresh() {
                 let now: Vec<&str> = file.addresses.iter().map(|address| address.host.as_str()).collect();
-                LOG.info(format_args!("{}: now {}", file.path().display(), now.join(", ")));
+                LOG.info(format_args!(
+                    "{}: name servers changed to {}",
+                    file.path().display(),
+                    now.join(", ")
+                ));
                 changed = true;
             }
         }
         if !changed {
             return;
         }
-        // What is in files is always an address for plain DNS, which has nothing that could be wrong.
-        let Ok(list) = assemble(&from, &self.template, &self.pools) else { return };
+        // Addresses from files are for plain DNS and always valid.
+        let Ok(list) = assemble(&sources, &self.template, &self.pools) else { return };
         self.list.store(Arc::new(list));
     }
 
-    fn from(&self) -> std::sync::MutexGuard<'_, Vec<To>> {
-        self.from.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sources(&self) -> std::sync::MutexGuard<'_, Vec<Destination>> {
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The upstreams in the order of the Corefile, each once. Those that are known keep their sockets and health.
-fn assemble(from: &[To], template: &Template, pools: &Pools) -> Result<Vec<Arc<Target>>, String> {
+/// The upstreams in the order of the Corefile, without duplicates. Existing ones keep their sockets and health.
+fn assemble(sources: &[Destination], template: &Template, pools: &Pools) -> Result<Vec<Arc<Target>>, String> {
     let mut list: Vec<Arc<Target>> = Vec::new();
-    for to in from {
-        let addresses = match to {
-            To::Addresses(addresses) => addresses,
-            To::File(file) => &file.addresses,
-            To::Host(_) => continue,
+    for source in sources {
+        let addresses = match source {
+            Destination::Addresses(addresses) => addresses,
+            Destination::File(file) => &file.addresses,
+            Destination::Host(_) => continue,
         };
         for address in addresses {
             let endpoint = template.endpoint(address)?;

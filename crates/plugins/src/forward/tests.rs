@@ -1,9 +1,9 @@
 //! Behaviour against scripted upstreams; the Corefile forms are in `tests/forms.rs`.
 
+mod bailiwick;
 mod forms;
-mod kept;
-mod lying;
 mod parts;
+mod reload;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use wire::{Edns, Flags, NameBuf, Query, Rtype};
 use super::{HEALTHCHECK_BROKEN, MAX_CONCURRENT_REJECTS};
 use crate::harness::{present, service};
 
-/// Asks on the process's own runtime, where pooled sockets and health checks live on between questions.
+/// Queries on the process's own runtime, where sockets and health checks survive between queries.
 fn ask(service: &Arc<Service>, question: &str) -> Answered {
     let (packet, client) = packet(question);
     runtime::handle().block_on(service.answer(&packet, client))
@@ -71,7 +71,7 @@ fn forwarding(to: &[&ScriptedUpstream], options: &str) -> Arc<Service> {
 }
 
 #[test]
-fn replies_pass_as_they_came() {
+fn replies_pass_unchanged() {
     let up = upstream("192.0.2.1");
     up.on(
         "aa",
@@ -115,7 +115,7 @@ fn replies_pass_as_they_came() {
              authority: example. 5 IN NS ns.example.
              additional: ns.example. 5 IN A 192.0.2.8",
         ),
-        // The client gets its own spelling back.
+        // The client gets its own spelling.
         ("LOWER.Example A", "NOERROR qr,rd,ra\nanswer: LOWER.Example. 60 IN A 192.0.2.1"),
         ("www.example A size=4000", "NOERROR qr,rd,ra\nanswer: www.example. 60 IN A 192.0.2.1\nopt: 4000"),
         ("www.example A do", "NOERROR qr,rd,ra\nanswer: www.example. 60 IN A 192.0.2.1\nopt: 1232 do"),
@@ -128,7 +128,7 @@ fn replies_pass_as_they_came() {
 }
 
 #[test]
-fn queries_pass_as_they_came() {
+fn queries_pass_unchanged() {
     let up = upstream("192.0.2.1");
     let service = forwarding(&[&up], "");
     let mut sent = packet("WwW.example A do ad cd").0;
@@ -163,7 +163,7 @@ fn networks() {
 }
 
 #[test]
-fn oversize_replies_are_cut() {
+fn oversize_replies_are_truncated() {
     let up = upstream("192.0.2.1");
     up.otherwise([Step::Oversize]);
     assert_eq!(answer(&forwarding(&[&up], ""), "big.example A"), "NOERROR qr,tc,rd,ra");
@@ -203,7 +203,7 @@ fn policies() {
     };
     assert_eq!(counts("sequential", 6), [6, 0, 0]);
     assert_eq!(counts("round_robin", 6), [2, 2, 2]);
-    // The second is the first to be asked.
+    // Round robin starts with the second.
     assert_eq!(counts("round_robin", 1), [0, 1, 0]);
     let random = counts("random", 60);
     assert_eq!(random.iter().sum::<usize>(), 60);
@@ -211,7 +211,7 @@ fn policies() {
 }
 
 #[test]
-fn the_next_upstream_is_asked_when_one_fails() {
+fn the_next_upstream_is_queried_when_one_fails() {
     let [dead, silent, good] = [upstream("192.0.2.1"), upstream("192.0.2.2"), upstream("192.0.2.3")];
     dead.switch_off();
     silent.silence();
@@ -233,9 +233,9 @@ fn the_next_upstream_is_asked_when_one_fails() {
 
 #[test]
 fn a_handshake_that_stalls_takes_half_of_the_time() {
-    // Accepts, by way of the kernel, and says nothing.
-    let deaf = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let (tls, good) = (deaf.local_addr().expect("its address"), upstream("192.0.2.1"));
+    // The kernel accepts the connection; nothing answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let (tls, good) = (silent.local_addr().expect("its address"), upstream("192.0.2.1"));
     let service = service(&format!(
         ". {{\n cancel 1s\n forward . tls://{tls} {} {{\n policy sequential\n }}\n}}",
         good.addr()
@@ -249,7 +249,7 @@ fn a_handshake_that_stalls_takes_half_of_the_time() {
 }
 
 #[test]
-fn how_often_upstreams_are_asked() {
+fn attempts_per_upstream() {
     for (options, attempts) in [
         ("", [2, 2]),
         ("max_connect_attempts 1", [1, 0]),
@@ -268,7 +268,7 @@ fn how_often_upstreams_are_asked() {
 }
 
 #[test]
-fn without_a_limit_the_time_is_the_limit() {
+fn without_a_limit_attempts_end_at_the_deadline() {
     let up = upstream("192.0.2.1");
     up.switch_off();
     let addr = up.addr();
@@ -281,17 +281,17 @@ fn without_a_limit_the_time_is_the_limit() {
     assert!(took >= Duration::from_millis(90) && took < Duration::from_secs(2), "{took:?}");
 }
 
-/// Waits for what health checks are to find out.
-fn eventually(what: &str, mut come: impl FnMut() -> bool) {
+/// Waits for a condition.
+fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let end = Instant::now() + Duration::from_secs(10);
-    while !come() {
+    while !condition() {
         assert!(Instant::now() < end, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
 #[test]
-fn what_is_down_is_passed_over_until_it_is_up() {
+fn upstreams_that_are_down_are_skipped_until_they_are_up() {
     let [first, second] = [upstream("192.0.2.1"), upstream("192.0.2.2")];
     let options = "health_check 10ms\n read_timeout 100ms\n max_fails 1";
     let service = forwarding(&[&first, &second], options);
@@ -342,7 +342,7 @@ fn failover() {
         ("fail.example A", "192.0.2.2"),
         ("refuse.example A", "192.0.2.2"),
         ("fine.example A", "192.0.2.1"),
-        // Whoever is asked last is right.
+        // The last upstream's reply counts.
         ("both.example A", "REFUSED"),
     ] {
         assert!(answer(&service, question).contains(expected), "{question}");
@@ -372,7 +372,7 @@ fn next() {
         ("next_on_nodata", &forward, "empty.example A", "192.0.2.2"),
         ("next_on_nodata", &forward, "nxempty.example A", "NXDOMAIN"),
         ("", &forward, "empty.example A", "NOERROR qr,rd,ra"),
-        // Only another forward may go on, and if that does not care, nobody answers.
+        // Only another forward takes over; if it does not match, the query fails.
         ("next NXDOMAIN", &"erratic {\n drop 0\n }".to_owned(), "nx.example A", "NXDOMAIN"),
         ("next NXDOMAIN", &"".to_owned(), "nx.example A", "NXDOMAIN"),
         ("next NXDOMAIN", &elsewhere, "nx.example A", "SERVFAIL qr,rd"),
@@ -393,7 +393,7 @@ fn wrong_questions_are_a_format_error() {
 }
 
 #[test]
-fn too_many_at_once_are_refused() {
+fn queries_beyond_max_concurrent_are_refused() {
     let up = upstream("192.0.2.1");
     up.on("slow", [a("192.0.2.1").delayed(Duration::from_millis(300))]);
     let service = forwarding(&[&up], "max_concurrent 1");
@@ -402,7 +402,7 @@ fn too_many_at_once_are_refused() {
         let service = Arc::clone(&service);
         move || answer(&service, "slow.example A")
     });
-    eventually("the slow one is under way", || up.count("slow.example") == 1);
+    eventually("the slow query is in flight", || up.count("slow.example") == 1);
     let asked = ask(&service, "www.example A");
     assert_eq!(present(&asked).trim_end(), "REFUSED qr,rd");
     assert_eq!(asked.error.as_deref(), Some("concurrent queries exceeded maximum 1"));
@@ -412,7 +412,7 @@ fn too_many_at_once_are_refused() {
 }
 
 #[test]
-fn servfail_and_nothing_else_can_be_unhealthy() {
+fn unhealthy_on_servfail() {
     let [bad, good] = [upstream("192.0.2.1"), upstream("192.0.2.2")];
     bad.otherwise([Step::Servfail]);
     let service = forwarding(&[&bad, &good], "max_fails 1\n unhealthy_on servfail");
@@ -420,7 +420,7 @@ fn servfail_and_nothing_else_can_be_unhealthy() {
         assert_eq!(answer(&service, "www.example A"), "SERVFAIL qr,rd,ra");
     }
     assert!(answer(&service, "www.example A").contains("192.0.2.2"));
-    // After a while it is tried again, and found better.
+    // After the hold it is tried again, and has recovered.
     bad.otherwise([a("192.0.2.1")]);
     std::thread::sleep(Duration::from_millis(1100));
     for _ in 0..2 {
@@ -429,8 +429,8 @@ fn servfail_and_nothing_else_can_be_unhealthy() {
 }
 
 #[test]
-fn files_are_followed() {
-    // Port 53 of a loopback address nobody listens on: what counts is who is asked.
+fn resolv_conf_files_are_read_again() {
+    // Port 53 of loopback addresses without a listener: only the queried address counts.
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("resolv.conf");
     let write = |text: &str| std::fs::write(&path, text).expect("a file");
@@ -490,7 +490,7 @@ fn hostnames_are_resolved_at_setup() {
 }
 
 #[test]
-fn other_classes_come_in() {
+fn other_classes_are_forwarded() {
     let up = upstream("192.0.2.1");
     up.on("version.bind", [Step::Refused]);
     let service = forwarding(&[&up], "");

@@ -1,4 +1,4 @@
-//! Which Corefile forms are taken, and what is said about the others. Compared with CoreDNS 1.15.0.
+//! Accepted and rejected Corefile forms, compared with CoreDNS 1.15.0.
 
 use crate::harness::{configure, refused};
 
@@ -11,7 +11,7 @@ fn option(option: &str) -> String {
 }
 
 #[test]
-fn lines_taken() {
+fn accepted_lines() {
     for rest in [
         ". 127.0.0.1",
         "example.org 127.0.0.1:5353 [::1]:53 ::1",
@@ -32,7 +32,7 @@ fn lines_taken() {
 }
 
 #[test]
-fn lines_refused() {
+fn rejected_lines() {
     const ARGUMENTS: &str = "Wrong argument count or unexpected line ending after";
     let at_two = |text: &str| format!("Corefile:2 - Error during parsing: {text}");
     for (rest, error) in [
@@ -79,7 +79,7 @@ fn lines_refused() {
         (". /dev/null", "no valid upstream addresses found".into()),
         (". /dev/zero", "/dev/zero is not a regular file".into()),
         (". /nonexistent", "failed to resolve \"/nonexistent\": lookup /nonexistent.: no such host".into()),
-        // These CoreDNS takes, and can do nothing with.
+        // CoreDNS accepts these, but cannot use them.
         (". 127.0.0.1:99999", "'99999' is not a port: 127.0.0.1:99999".into()),
         (". 127.0.0.1:", "'' is not a port: 127.0.0.1:".into()),
         (". quic://127.0.0.1", "quic:// upstreams are still to come in Rhumb: quic://127.0.0.1:853".into()),
@@ -100,7 +100,7 @@ fn prefixes_of_several_zones_are_cut_to_the_first() {
 }
 
 #[test]
-fn options_taken() {
+fn accepted_options() {
     for text in [
         "except a b..c 10.0.0.0/9",
         "max_fails 0",
@@ -136,7 +136,7 @@ fn options_taken() {
 }
 
 #[test]
-fn options_refused() {
+fn rejected_options() {
     for (text, last) in [
         ("except", "except"),
         ("max_fails", "max_fails"),
@@ -193,22 +193,22 @@ fn options_refused() {
         ("source_address foo", "Corefile:3 - Error during parsing: invalid IP address: foo"),
         ("resolver x", "resolver must be an IP address or IP:port: \"x\""),
         ("spray", "Corefile:3 - Error during parsing: unknown property 'spray'"),
-        ("unhealthy_on x", "Corefile:3 - Error during parsing: unhealthy_on knows servfail only, not 'x'"),
+        ("unhealthy_on x", "Corefile:3 - Error during parsing: unhealthy_on: expected 'servfail', got 'x'"),
     ] {
         assert_eq!(refused(&option(text)), format!("plugin/forward: {error}"), "{text}");
     }
 }
 
 #[test]
-fn old_options_are_those_of_proxy() {
+fn options_of_proxy() {
     for (text, error) in [
         ("fail_timeout x", "time: invalid duration \"x\""),
         ("policy worst", "Corefile:3 - Error during parsing: unknown policy 'worst'"),
         (
             "protocol grpc insecure",
-            "Corefile:3 - Error during parsing: protocol 'grpc' is the plugin 'grpc' now",
+            "Corefile:3 - Error during parsing: protocol 'grpc' was removed: use the plugin 'grpc'",
         ),
-        ("protocol https_google", "Corefile:3 - Error during parsing: protocol 'https_google' is gone"),
+        ("protocol https_google", "Corefile:3 - Error during parsing: protocol 'https_google' was removed"),
         ("health_check /health:80 x", "time: invalid duration \"x\""),
         ("timeout 0", "timeout must be positive: 0s"),
         ("what", "Corefile:3 - Error during parsing: unknown property 'what'"),

@@ -1,4 +1,4 @@
-//! The small parts by themselves.
+//! Unit tests of the smaller parts.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use server::Slot;
 use wire::{NameBuf, Query, Rtype};
 
-use super::super::concurrent::Concurrent;
+use super::super::concurrency::ConcurrencyLimit;
 use super::super::policy::{Order, Policy};
-use super::super::streak::Streak;
-use super::super::{packet, remember, remembered};
+use super::super::streak::ServfailStreak;
+use super::super::{packet, store_upstream, stored_upstream};
 
 #[test]
 fn orders() {
@@ -31,41 +31,41 @@ fn orders() {
 }
 
 #[test]
-fn upstreams_are_remembered() {
+fn upstreams_round_trip_through_the_slot() {
     let mut slot = Slot::default();
-    assert_eq!(remembered(&slot), None);
+    assert_eq!(stored_upstream(&slot), None);
     for text in ["127.0.0.1:53", "255.255.255.255:65535", "[2001:db8::1]:853", "0.0.0.0:0"] {
         let addr: SocketAddr = text.parse().expect("an address");
-        remember(&mut slot, addr);
-        assert_eq!(remembered(&slot), Some(addr));
+        store_upstream(&mut slot, addr);
+        assert_eq!(stored_upstream(&slot), Some(addr));
     }
 }
 
 #[test]
-fn permits_come_back() {
-    let limit = Arc::new(Concurrent::new(2, "+2"));
-    let first = limit.enter();
-    let second = limit.enter();
+fn dropped_permits_are_released() {
+    let limit = Arc::new(ConcurrencyLimit::new(2, "+2"));
+    let first = limit.acquire();
+    let second = limit.acquire();
     assert!(first.is_ok() && second.is_ok());
-    assert_eq!(limit.enter().err().as_deref(), Some("concurrent queries exceeded maximum +2"));
+    assert_eq!(limit.acquire().err().as_deref(), Some("concurrent queries exceeded maximum +2"));
     drop(first);
-    assert!(limit.enter().is_ok());
+    assert!(limit.acquire().is_ok());
 }
 
 #[test]
 fn streaks() {
-    let (streak, hold) = (Streak::default(), Duration::from_secs(60));
-    (0..2).for_each(|_| streak.note(true));
-    assert!(!streak.is_longer(2, hold));
-    streak.note(true);
-    assert!(streak.is_longer(2, hold));
-    assert!(!streak.is_longer(2, Duration::ZERO));
-    streak.note(false);
-    assert!(!streak.is_longer(0, hold));
+    let (streak, hold) = (ServfailStreak::default(), Duration::from_secs(60));
+    (0..2).for_each(|_| streak.record(true));
+    assert!(!streak.exceeds(2, hold));
+    streak.record(true);
+    assert!(streak.exceeds(2, hold));
+    assert!(!streak.exceeds(2, Duration::ZERO));
+    streak.record(false);
+    assert!(!streak.exceeds(0, hold));
 }
 
 #[test]
-fn records_of_a_query_are_kept_unless_it_was_changed() {
+fn records_of_an_unchanged_query_are_forwarded() {
     let name = NameBuf::parse("example.org").expect("a name");
     let mut ixfr = Query::ask(name.as_name(), Rtype::IXFR).to_packet();
     ixfr[9] = 1;

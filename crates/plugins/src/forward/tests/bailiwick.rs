@@ -1,11 +1,11 @@
-//! An upstream that says more than it was asked is not believed, and what it says is not remembered.
+//! Out-of-bailiwick records from an upstream are neither served nor cached.
 
 use super::*;
 
 const EVIL: &str = "203.0.113.66";
 
-/// Answers every question, and with it one that nobody asked: that the bank is elsewhere.
-fn liar() -> ScriptedUpstream {
+/// Adds forged records for `bank.example` to every reply.
+fn poisoning_upstream() -> ScriptedUpstream {
     let up = ScriptedUpstream::start().expect("an upstream");
     let in_answer = format!("@ 60 IN A 192.0.2.1\nbank.example. 60 IN A {EVIL}");
     let alias = format!("other.example. 60 IN CNAME bank.example.\nbank.example. 60 IN A {EVIL}");
@@ -27,11 +27,11 @@ fn liar() -> ScriptedUpstream {
 }
 
 #[test]
-fn what_nobody_asked_is_neither_served_nor_remembered() {
+fn out_of_bailiwick_records_are_neither_served_nor_cached() {
     for block in ["", "cache\n"] {
-        let up = liar();
+        let up = poisoning_upstream();
         let service = service(&format!(". {{\n {block} forward . {}\n}}", up.addr()));
-        // Twice: with a cache the second one comes from there.
+        // Twice: with a cache the second reply comes from there.
         for question in ["answer", "only", "authority", "glue", "additional"] {
             for _ in 0..2 {
                 let reply = answer(&service, &format!("{question}.example A"));
@@ -44,6 +44,6 @@ fn what_nobody_asked_is_neither_served_nor_remembered() {
         for _ in 0..2 {
             assert!(answer(&service, "bank.example A").ends_with("A 192.0.2.80"));
         }
-        assert!(up.count("bank.example") > 0, "it was asked for, not remembered");
+        assert!(up.count("bank.example") > 0, "queried, not cached");
     }
 }

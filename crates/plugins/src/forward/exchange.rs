@@ -1,4 +1,4 @@
-//! One query put to one upstream after the other until one answers.
+//! Sends a query to one upstream after the other until one answers.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,111 +7,111 @@ use std::time::{Duration, Instant, SystemTime};
 use upstream::{Answer, Error, Network};
 use wire::{Flags, Rcode, Reply};
 
-use super::concurrent::Permit;
+use super::concurrency::Permit;
 use super::targets::Target;
 use super::{Core, HEALTHCHECK_BROKEN};
 
-/// Attempts per upstream if the Corefile does not say otherwise.
+/// Default number of attempts per upstream.
 const ATTEMPTS_PER_UPSTREAM: u64 = 2;
-/// Without a limit of attempts, upstreams that refuse at once would be asked as fast as the machine can.
-const PAUSE: Duration = Duration::from_millis(10);
+/// Pause between rounds. Without it, upstreams that refuse at once would be queried in a busy loop.
+const ROUND_PAUSE: Duration = Duration::from_millis(10);
 
-/// Rounds through all upstreams before there are such pauses in any case.
+/// Rounds through all upstreams before the pause, if attempts are limited.
 const QUICK_ROUNDS: u32 = 2;
 
-/// What to ask, and how.
-pub(super) struct Asking {
+/// A query to be forwarded.
+pub(super) struct Exchange {
     pub core: Arc<Core>,
     pub packet: Vec<u8>,
     pub network: Network,
-    /// The largest UDP reply the client takes.
+    /// Maximum UDP reply size of the client.
     pub udp_size: u16,
-    /// No attempt begins after this.
+    /// No attempt starts after this.
     pub deadline: Instant,
-    /// Somebody wants to know about every attempt.
-    pub observed: bool,
-    /// Somebody wants to know why the answer is what it is.
-    pub explained: bool,
+    /// Record every attempt, for taps and traces.
+    pub record_attempts: bool,
+    /// Record every step, for `explain`.
+    pub explain: bool,
 }
 
-/// What came of it.
-pub(super) struct Asked {
-    pub end: End,
-    /// The upstream that was asked last.
+/// The result of an exchange.
+pub(super) struct ExchangeResult {
+    pub outcome: Outcome,
+    /// The upstream queried last.
     pub last: Option<SocketAddr>,
-    /// All of them, if they are observed.
+    /// Empty unless `record_attempts` was set.
     pub attempts: Vec<Attempt>,
     took: Duration,
-    /// What was done about each upstream, if it is to be explained.
+    /// What happened with each upstream; empty unless `explain` was set.
     steps: Vec<String>,
 }
 
-/// One upstream asked once.
+/// One query to one upstream.
 pub(super) struct Attempt {
     pub upstream: SocketAddr,
     pub network: Network,
-    /// Our own address, if a connection came about.
+    /// The local address, if a connection was made.
     pub local: Option<SocketAddr>,
     pub began: SystemTime,
     pub ended: SystemTime,
     pub reply: Option<Vec<u8>>,
 }
 
-pub(super) enum End {
-    /// A message that can be read and answers the question.
+pub(super) enum Outcome {
+    /// A well-formed reply to the question.
     Answer(Vec<u8>),
-    /// An upstream answers something else.
+    /// An upstream replied to another question.
     WrongQuestion,
-    /// The last error; none if nobody was even asked.
+    /// The last error; None if no upstream was queried.
     Failed(Option<String>),
 }
 
-/// Why an exchange gave nothing, and how far it had got.
+/// A failed attempt, and its network and local address if a connection was made.
 struct Failure {
-    why: Why,
-    way: Option<(Network, SocketAddr)>,
+    cause: Cause,
+    connection: Option<(Network, SocketAddr)>,
 }
 
-enum Why {
+enum Cause {
     WrongQuestion,
     Error(String),
 }
 
-impl Asking {
-    /// The permit is given back when that is known.
-    pub async fn ask(self, _permit: Permit) -> Asked {
+impl Exchange {
+    /// Runs the exchange; the permit is released at its end.
+    pub async fn run(self, _permit: Permit) -> ExchangeResult {
         let start = Instant::now();
-        let mut asked = Asked {
-            end: End::Failed(None),
+        let mut result = ExchangeResult {
+            outcome: Outcome::Failed(None),
             last: None,
             attempts: Vec::new(),
             took: Duration::ZERO,
             steps: Vec::new(),
         };
-        asked.end = self.until_answered(&mut asked).await;
-        asked.took = start.elapsed();
-        asked
+        result.outcome = self.try_upstreams(&mut result).await;
+        result.took = start.elapsed();
+        result
     }
 
-    async fn until_answered(&self, asked: &mut Asked) -> End {
+    async fn try_upstreams(&self, result: &mut ExchangeResult) -> Outcome {
         let core = &*self.core;
         let targets = core.targets.list();
         let count = targets.len();
         let order = core.policy.order(count);
-        let most = core.max_attempts.map_or(ATTEMPTS_PER_UPSTREAM * count as u64, u64::from);
-        // Half of the time, so that a connection that hangs leaves some for another attempt.
+        let max_attempts = core.max_attempts.map_or(ATTEMPTS_PER_UPSTREAM * count as u64, u64::from);
+        // Half of the time, so that a connection that hangs leaves time for another attempt.
         let window = self.deadline.saturating_duration_since(Instant::now());
-        let connecting = if most == 1 { window } else { window / 2 };
+        let connect_timeout = if max_attempts == 1 { window } else { window / 2 };
         let (mut place, mut down, mut attempts, mut failovers, mut rounds) = (0, 0, 0, 0, 0);
         let mut error = None;
-        while Instant::now() < self.deadline && (most == 0 || attempts < most) {
+        while Instant::now() < self.deadline && (max_attempts == 0 || attempts < max_attempts) {
             if place >= count {
                 (place, down) = (0, 0);
                 rounds += 1;
-                if most == 0 || rounds > QUICK_ROUNDS {
-                    tokio::time::sleep(PAUSE).await;
+                if max_attempts == 0 || rounds > QUICK_ROUNDS {
+                    tokio::time::sleep(ROUND_PAUSE).await;
                 } else {
-                    // Attempts may fail without ever waiting; the thread has others to serve.
+                    // Attempts may fail without waiting; let the thread serve other queries.
                     net::yield_here().await;
                 }
             }
@@ -119,12 +119,12 @@ impl Asking {
             place += 1;
             if core.is_down(target) {
                 down += 1;
-                if self.explained {
+                if self.explain {
                     let why = match target.upstream.is_down(core.max_fails) {
-                        true => "its health checks fail",
-                        false => "it answers nothing but SERVFAIL",
+                        true => "health checks fail",
+                        false => "replies only SERVFAIL",
                     };
-                    asked.steps.push(format!("{} is down: {why}", target.addr));
+                    result.steps.push(format!("{} is down: {why}", target.addr));
                 }
                 if down < count {
                     continue;
@@ -133,23 +133,23 @@ impl Asking {
                 if core.failfast {
                     break;
                 }
-                // That all are down is less likely than that the checks are broken.
+                // Broken health checks are more likely than that all upstreams are down.
                 target = &targets[rand::random_range(0..count)];
             }
-            asked.last = Some(target.addr);
-            let began = self.observed.then(SystemTime::now);
-            let started = self.explained.then(Instant::now);
-            let exchanged = self.exchange(target, connecting).await;
+            result.last = Some(target.addr);
+            let began = self.record_attempts.then(SystemTime::now);
+            let started = self.explain.then(Instant::now);
+            let exchanged = self.query_upstream(target, connect_timeout).await;
             if let Some(started) = started {
-                asked.steps.push(self.step(target, &exchanged, started.elapsed()));
+                result.steps.push(self.step(target, &exchanged, started.elapsed()));
             }
             if let Some(began) = began {
-                asked.attempts.push(Attempt::of(target.addr, self.network, began, &exchanged));
+                result.attempts.push(Attempt::new(target.addr, self.network, began, &exchanged));
             }
-            let message = match exchanged.map_err(|failure| failure.why) {
+            let message = match exchanged.map_err(|failure| failure.cause) {
                 Ok(answer) => answer.message,
-                Err(Why::WrongQuestion) => return End::WrongQuestion,
-                Err(Why::Error(text)) => {
+                Err(Cause::WrongQuestion) => return Outcome::WrongQuestion,
+                Err(Cause::Error(text)) => {
                     if core.max_fails != 0 {
                         target.upstream.check_health();
                     }
@@ -162,9 +162,9 @@ impl Asking {
                 }
             };
             error = None;
-            if core.looks_at_codes() {
+            if core.inspects_rcodes() {
                 let rcode = rcode(&message);
-                target.streak.note(rcode == Rcode::SERVFAIL);
+                target.streak.record(rcode == Rcode::SERVFAIL);
                 if core.failover.contains(&rcode) {
                     failovers += 1;
                     if failovers < count {
@@ -172,9 +172,9 @@ impl Asking {
                     }
                 }
             }
-            return End::Answer(message);
+            return Outcome::Answer(message);
         }
-        End::Failed(error)
+        Outcome::Failed(error)
     }
 
     /// `192.0.2.1:53 over udp: NOERROR in 1.2ms`
@@ -188,49 +188,49 @@ impl Asking {
                 let next = if self.core.failover.contains(&rcode) { " (failover)" } else { "" };
                 format!("{addr} over {transport}: {rcode} in {took}{next}")
             }
-            Err(Failure { why: Why::Error(error), .. }) => {
+            Err(Failure { cause: Cause::Error(error), .. }) => {
                 format!("{addr} over {transport}: {error} after {took}")
             }
-            Err(_) => format!("{addr} over {transport}: answered another question in {took}"),
+            Err(_) => format!("{addr} over {transport}: reply to another question in {took}"),
         }
     }
 
-    /// One upstream, and again over TCP if its reply was cut and that is wanted.
-    async fn exchange(&self, target: &Target, connecting: Duration) -> Result<Answer, Failure> {
-        let answer = self.exchange_over(self.network, target, connecting).await?;
+    /// Queries one upstream, again over TCP if the reply was truncated and `prefer_udp` is set.
+    async fn query_upstream(&self, target: &Target, connect_timeout: Duration) -> Result<Answer, Failure> {
+        let answer = self.query_over(self.network, target, connect_timeout).await?;
         if self.core.retry_truncated && answer.network == Network::Udp && is_truncated(&answer.message) {
-            // Boxed, since few need it and all that wait would have room for it.
-            return Box::pin(self.exchange_over(Network::Tcp, target, connecting)).await;
+            // Boxed: this rare case would enlarge the future of every query.
+            return Box::pin(self.query_over(Network::Tcp, target, connect_timeout)).await;
         }
         Ok(answer)
     }
 
-    async fn exchange_over(
+    async fn query_over(
         &self,
         network: Network,
         target: &Target,
-        connecting: Duration,
+        connect_timeout: Duration,
     ) -> Result<Answer, Failure> {
-        let connect_by = self.deadline.min(Instant::now() + connecting);
+        let connect_by = self.deadline.min(Instant::now() + connect_timeout);
         let exchange = target.upstream.exchange_by(&self.packet, network, self.udp_size, Some(connect_by));
         exchange.await.map_err(|error| match error {
-            Error::WrongQuestion => Failure { why: Why::WrongQuestion, way: None },
-            error => Failure { way: error.way(), why: Why::Error(error.to_string()) },
+            Error::WrongQuestion => Failure { cause: Cause::WrongQuestion, connection: None },
+            error => Failure { connection: error.way(), cause: Cause::Error(error.to_string()) },
         })
     }
 }
 
 impl Attempt {
-    fn of(
+    fn new(
         upstream: SocketAddr,
-        asked_over: Network,
+        tried: Network,
         began: SystemTime,
         exchanged: &Result<Answer, Failure>,
     ) -> Attempt {
         let (network, local, reply) = match exchanged {
             Ok(answer) => (answer.network, answer.local, Some(answer.message.clone())),
-            Err(Failure { way: Some((network, local)), .. }) => (*network, Some(*local), None),
-            Err(_) => (asked_over, None, None),
+            Err(Failure { connection: Some((network, local)), .. }) => (*network, Some(*local), None),
+            Err(_) => (tried, None, None),
         };
         Attempt { upstream, network, local, began, ended: SystemTime::now(), reply }
     }
@@ -241,16 +241,16 @@ impl Core {
         target.upstream.is_down(self.max_fails)
             || self
                 .servfail_hold
-                .is_some_and(|hold| self.max_fails != 0 && target.streak.is_longer(self.max_fails, hold))
+                .is_some_and(|hold| self.max_fails != 0 && target.streak.exceeds(self.max_fails, hold))
     }
 
-    /// Only then replies are read here already.
-    fn looks_at_codes(&self) -> bool {
+    /// Whether replies must be decoded here for their rcode.
+    fn inspects_rcodes(&self) -> bool {
         !self.failover.is_empty() || self.servfail_hold.is_some()
     }
 }
 
-/// The reply's code, with what EDNS adds.
+/// The reply's rcode, including the extended bits of EDNS.
 fn rcode(message: &[u8]) -> Rcode {
     let mut reply = Reply::new();
     reply.decode(message);
@@ -261,17 +261,17 @@ fn is_truncated(message: &[u8]) -> bool {
     message.get(2).is_some_and(|&bits| Flags(u16::from(bits) << 8).has(Flags::TC))
 }
 
-impl Asked {
+impl ExchangeResult {
     pub fn explain(&self) -> String {
         let took = golang::GoDuration::from(self.took);
-        match (&self.end, self.last) {
-            (End::Answer(_), Some(addr)) => format!("{addr} answered in {took}"),
-            (End::WrongQuestion, Some(addr)) => format!("{addr} answered another question"),
+        match (&self.outcome, self.last) {
+            (Outcome::Answer(_), Some(addr)) => format!("{addr} answered in {took}"),
+            (Outcome::WrongQuestion, Some(addr)) => format!("{addr} replied to another question"),
             _ => format!("gave up after {took}"),
         }
     }
 
-    /// What was done about each upstream, in order.
+    /// What happened with each upstream, in order.
     pub fn take_steps(&mut self) -> Vec<String> {
         std::mem::take(&mut self.steps)
     }

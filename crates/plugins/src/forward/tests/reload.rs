@@ -1,4 +1,4 @@
-//! Sockets and health stay when the configuration changes, as long as nothing changes that they depend on.
+//! Sockets and health survive a reload if nothing changed that they depend on.
 
 use std::collections::BTreeSet;
 
@@ -24,13 +24,13 @@ fn corefile(to: &ScriptedUpstream, before: &str, options: &str) -> String {
     format!(". {{\n {before}\n forward . {} {{\n {options}\n }}\n}}", to.addr())
 }
 
-/// From how many sockets the upstream was asked.
+/// Number of sockets the upstream was queried from.
 fn sockets(up: &ScriptedUpstream) -> usize {
     up.seen().iter().map(|seen| seen.from.port()).collect::<BTreeSet<_>>().len()
 }
 
 #[test]
-fn sockets_stay() {
+fn sockets_survive_a_reload() {
     for (before, options, kept) in [
         ("", "", true),
         ("errors", "max_fails 7\n policy round_robin\n except example.net\n failover SERVFAIL", true),
@@ -53,13 +53,13 @@ fn sockets_stay() {
 }
 
 #[test]
-fn a_configuration_that_is_wrong_changes_nothing() {
+fn a_rejected_configuration_changes_nothing() {
     let up = upstream("192.0.2.1");
     let running = first(&corefile(&up, "", ""));
     ask_of(&running, "a.example A");
     assert!(after(&running, &corefile(&up, "nosuchplugin", "")).is_err());
     assert!(after(&running, &corefile(&up, "", "expire never")).is_err());
-    // One that is right and yet never serves.
+    // A valid one that never serves.
     drop(after(&running, &corefile(&up, "", "")).expect("it loads"));
     ask_of(&running, "b.example A");
     let next = after(&running, &corefile(&up, "", "")).expect("it loads");
@@ -68,7 +68,7 @@ fn a_configuration_that_is_wrong_changes_nothing() {
 }
 
 #[test]
-fn what_nobody_asks_for_goes() {
+fn unused_upstreams_are_dropped() {
     let up = upstream("192.0.2.1");
     let running = first(&corefile(&up, "", ""));
     ask_of(&running, "a.example A");
@@ -80,7 +80,7 @@ fn what_nobody_asks_for_goes() {
 }
 
 #[test]
-fn who_is_down_stays_down() {
+fn health_survives_a_reload() {
     let [bad, good] = [upstream("192.0.2.1"), upstream("192.0.2.2")];
     let options = "policy sequential\n health_check 20ms\n read_timeout 100ms\n max_fails 1";
     let corefile = |more: &str| {
@@ -100,9 +100,9 @@ fn who_is_down_stays_down() {
     eventually("it is up", || present(&ask_of(&next, "www.example A")).contains("192.0.2.1"));
 }
 
-/// A file of name servers that changed at work, and then the configuration: what was found since stays.
+/// A resolv.conf file changed before the reload.
 #[test]
-fn name_servers_of_files_stay() {
+fn health_of_name_servers_from_files_survives_a_reload() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("resolv.conf");
     let write = |text: &str| std::fs::write(&path, text).expect("a file");

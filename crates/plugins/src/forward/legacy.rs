@@ -1,5 +1,5 @@
-//! `proxy`, which `forward` took the place of in CoreDNS 1.5: old Corefiles still say it. It is `forward` in
-//! every respect and takes its old options too, those without a meaning today with a warning.
+//! The directive `proxy`, which `forward` replaced in CoreDNS 1.5. It is `forward` and also accepts the old options;
+//! those without effect give a warning.
 
 use corefile::Diagnostic;
 use golang::GoDuration;
@@ -19,7 +19,7 @@ fn read(options: &mut Options, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         "policy" => policy(options, s),
         "fail_timeout" => {
             duration(&mut s.c)?;
-            warn(s, "'fail_timeout' has no effect: upstreams that fail are checked until they answer again");
+            warn(s, "'fail_timeout' has no effect: failed upstreams are checked until they answer");
             Ok(())
         }
         "timeout" => {
@@ -27,11 +27,11 @@ fn read(options: &mut Options, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             options.read_timeout = given
                 .above_zero()
                 .ok_or_else(|| s.c.bare_err(format_args!("timeout must be positive: {given}")))?;
-            warn(s, "'timeout' is called 'read_timeout' now");
+            warn(s, "'timeout' was renamed to 'read_timeout'");
             Ok(())
         }
         "spray" => {
-            warn(s, "'spray' has no effect: when all upstreams are down, one at random is asked anyway");
+            warn(s, "'spray' has no effect: when all upstreams are down, a random one is queried");
             Ok(())
         }
         "health_check" => health_check(options, s),
@@ -46,19 +46,19 @@ fn policy(options: &mut Options, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         "least_conn" => {
             options.policy = Policy::Random;
             s.c = ahead;
-            warn(s, "policy 'least_conn' is gone; upstreams are chosen at random");
+            warn(s, "policy 'least_conn' was removed; upstreams are chosen at random");
         }
         "first" => {
             options.policy = Policy::Sequential;
             s.c = ahead;
-            warn(s, "policy 'first' is called 'sequential' now");
+            warn(s, "policy 'first' was renamed to 'sequential'");
         }
         _ => return options.read(s),
     }
     Ok(())
 }
 
-/// `health_check PATH:PORT [DURATION]` asked over HTTP; today a DNS query does, from a duration on.
+/// `health_check PATH:PORT [DURATION]` was a check over HTTP; today's checks are DNS queries.
 fn health_check(options: &mut Options, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut ahead = s.c.clone();
     let first = argument(&mut ahead)?;
@@ -66,11 +66,11 @@ fn health_check(options: &mut Options, s: &mut Setup<'_>) -> Result<(), Diagnost
         return options.read(s);
     }
     s.c = ahead;
-    // The old interval was meant for a check that never ended; that of today only runs while one is down.
+    // The old interval is not used: it was for a permanent check, today's runs only while an upstream is down.
     if let Some(text) = s.c.remaining_args().first() {
         GoDuration::parse(text).map_err(|error| s.c.bare_err(error))?;
     }
-    warn(s, "'health_check' over HTTP is gone; upstreams are checked with a DNS query when they fail");
+    warn(s, "'health_check' over HTTP was removed; upstreams that fail are checked with a DNS query");
     Ok(())
 }
 
@@ -81,8 +81,10 @@ fn protocol(options: &mut Options, s: &mut Setup<'_>) -> Result<(), Diagnostic> 
             options.force_tcp = true;
             Ok(())
         }
-        ["grpc", ..] => Err(s.c.err("protocol 'grpc' is the plugin 'grpc' now")),
-        ["https_google", ..] => Err(s.c.err("protocol 'https_google' is gone").help("use https://8.8.8.8")),
+        ["grpc", ..] => Err(s.c.err("protocol 'grpc' was removed: use the plugin 'grpc'")),
+        ["https_google", ..] => {
+            Err(s.c.err("protocol 'https_google' was removed").help("use https://8.8.8.8"))
+        }
         _ => Err(s.c.arg_err()),
     }
 }

@@ -1,4 +1,4 @@
-//! The TO of a `forward` line: what is written, and the addresses it stands for.
+//! The TO arguments of a `forward` line and their addresses.
 //!
 //! ```text
 //! 10.0.0.1  10.0.0.1:53  tls://9.9.9.9%dns.quad9.net:853   → Addresses
@@ -17,7 +17,7 @@ use crate::followed::{Failure, Followed, whole};
 use crate::resolv_conf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum To {
+pub(super) enum Destination {
     Addresses(Vec<Address>),
     File(NameServers),
     Host(Host),
@@ -27,7 +27,7 @@ pub(super) enum To {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NameServers {
     file: Followed,
-    /// The addresses in it when there were any last.
+    /// The addresses of its last version that had any.
     pub addresses: Vec<Address>,
 }
 
@@ -40,7 +40,7 @@ impl NameServers {
                 let contents = read.map(|(contents, _)| contents).unwrap_or_default();
                 servers.addresses = servers.parse(&contents);
             }
-            // Nothing can be read from a folder, which to CoreDNS is a file with nothing in it.
+            // CoreDNS treats a directory as an empty file.
             Err(Failure::Open(error)) if error.kind() == io::ErrorKind::IsADirectory => {}
             Err(failure) => return Err(failure),
         }
@@ -51,13 +51,13 @@ impl NameServers {
         self.file.path()
     }
 
-    /// Reads the file again if it changed; true if there are other addresses now.
+    /// Reads the file again if it changed; true if its addresses did.
     pub fn refresh(&mut self) -> bool {
         let Some((contents, _)) = self.file.follow(LOG, whole) else { return false };
         let addresses = self.parse(&contents);
         if addresses.is_empty() {
             let path = self.path().display();
-            LOG.warning(format_args!("{path}: names no name server; those read before stay in use"));
+            LOG.warning(format_args!("{path}: no name server found; the previous ones stay in use"));
             return false;
         }
         let changed = addresses != self.addresses;
@@ -69,7 +69,7 @@ impl NameServers {
         resolv_conf::name_servers(contents).iter().filter_map(|server| self.address(server)).collect()
     }
 
-    /// For plain DNS, all of them.
+    /// The address of a name server, for plain DNS.
     fn address(&self, server: &str) -> Option<Address> {
         let ip = resolv_conf::address(server);
         if ip.is_none() {
@@ -83,18 +83,18 @@ impl NameServers {
     }
 }
 
-/// An address to forward to, not yet checked any further.
+/// An upstream address, not validated yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Address {
     pub scheme: Scheme,
     /// An IP address; a path if the scheme is `unix`.
     pub host: String,
     pub port: String,
-    /// The name behind `%`.
+    /// The TLS server name after `%`.
     pub server_name: String,
 }
 
-/// A name to be resolved.
+/// A host name to be resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Host {
     pub scheme: Scheme,
@@ -104,7 +104,7 @@ pub(super) struct Host {
 }
 
 impl std::fmt::Display for Address {
-    /// As error messages show it: without the server name.
+    /// As in error messages: without the server name.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.scheme {
             Scheme::Unix => write!(f, "unix://{}", self.host),
@@ -114,16 +114,21 @@ impl std::fmt::Display for Address {
     }
 }
 
-impl To {
-    /// Reads one TO. The error is CoreDNS's.
-    pub fn parse(text: &str) -> Result<To, String> {
+impl Destination {
+    /// Parses one TO, with CoreDNS's errors.
+    pub fn parse(text: &str) -> Result<Destination, String> {
         let (scheme, rest) = Scheme::split(text);
         if rest.is_empty() {
             return Err(format!("invalid address: {}", golang::quoted(text)));
         }
         if scheme == Scheme::Unix {
             let (port, server_name) = (String::new(), String::new());
-            return Ok(To::Addresses(vec![Address { scheme, host: rest.into(), port, server_name }]));
+            return Ok(Destination::Addresses(vec![Address {
+                scheme,
+                host: rest.into(),
+                port,
+                server_name,
+            }]));
         }
         let (host, port) = match golang::split_host_port(rest) {
             Ok((host, port)) => (host, port),
@@ -132,28 +137,28 @@ impl To {
         let (ip, server_name) = host.rsplit_once('%').unwrap_or((host, ""));
         if ip.parse::<IpAddr>().is_ok() {
             let (host, port, server_name) = (ip.into(), port.into(), server_name.into());
-            return Ok(To::Addresses(vec![Address { scheme, host, port, server_name }]));
+            return Ok(Destination::Addresses(vec![Address { scheme, host, port, server_name }]));
         }
-        // A file may have a colon in its name, but no brackets around it.
+        // A file name may contain a colon, but no enclosing brackets.
         let path =
             PathBuf::from(if golang::split_host_port(rest).is_ok() { rest } else { trim_brackets(rest) });
         let shown = path.display().to_string();
         match NameServers::open(path) {
-            Ok(file) => return Ok(To::File(file)),
-            // There is something, and it is no name; the system has nothing against it.
+            Ok(file) => return Ok(Destination::File(file)),
+            // The path exists but is not a file Rhumb reads: an error of our own, not of the system.
             Err(Failure::Open(error)) if error.raw_os_error().is_none() => {
                 return Err(format!("{shown} {error}"));
             }
             Err(_) => {}
         }
         host_name(text)
-            .map(To::Host)
+            .map(Destination::Host)
             .ok_or_else(|| format!("not an IP address, file, or valid domain: {}", golang::quoted(text)))
     }
 
-    /// A file without a name server does not count as a TO.
+    /// Whether it counts towards the limit of TOs; a file without a name server does not.
     pub fn counts(&self) -> bool {
-        !matches!(self, To::File(file) if file.addresses.is_empty())
+        !matches!(self, Destination::File(file) if file.addresses.is_empty())
     }
 }
 
@@ -175,7 +180,7 @@ fn host_name(text: &str) -> Option<Host> {
     Some(Host { scheme, name: name.into(), port: port.into(), server_name })
 }
 
-/// Takes `%NAME` out of `HOST%NAME[:PORT]`.
+/// Removes `%NAME` from `HOST%NAME[:PORT]`.
 fn split_server_name(text: &str) -> (String, String) {
     let Some((host, behind)) = text.rsplit_once('%') else { return (text.into(), String::new()) };
     let closing = if host.starts_with('[') { "]" } else { "" };
