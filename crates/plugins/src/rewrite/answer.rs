@@ -1,11 +1,11 @@
-//! `answer auto | name FROM TO | value FROM TO ...`: how names in replies are changed.
+//! `answer auto | name FROM TO | value FROM TO ...`: rewrites names in replies.
 
 use std::sync::Arc;
 
 use golang::quoted;
 
 use super::matcher::normal;
-use super::name::checked;
+use super::name::compile;
 use super::revert::{Mapper, Revert};
 
 #[derive(Default)]
@@ -14,7 +14,7 @@ pub(super) struct Answers {
     pub rules: Vec<Revert>,
 }
 
-/// Reads what follows a name rule; `kind` is how that one matches, for complaints.
+/// Parses the answer rules after a name rule; `kind` is the KIND of that rule, for errors.
 pub(super) fn parse(kind: &str, args: &[String]) -> Result<Answers, String> {
     if args.len() < 2 {
         return Err(format!("invalid arguments for {kind} rule"));
@@ -22,7 +22,7 @@ pub(super) fn parse(kind: &str, args: &[String]) -> Result<Answers, String> {
     let mut answers = Answers::default();
     let mut names = false;
     let mut rest = args;
-    // The word `answer` may be left out from the second rule on.
+    // The word `answer` is optional from the second rule on.
     let mut first = true;
     while let Some((word, after)) = rest.split_first() {
         if first && word != "answer" {
@@ -46,7 +46,7 @@ pub(super) fn parse(kind: &str, args: &[String]) -> Result<Answers, String> {
                 let [from, to, after @ ..] = after else {
                     return Err(format!("{about}: 2 arguments required"));
                 };
-                let pattern = checked(from, to).map_err(|error| format!("{about}: {error}"))?;
+                let pattern = compile(from, to).map_err(|error| format!("{about}: {error}"))?;
                 let mapper = Arc::new(Mapper::Regex { pattern, to: normal(to) });
                 if what == "name" {
                     names = true;

@@ -1,7 +1,7 @@
-//! `cname [KIND] FROM TO`: aliases in replies lead elsewhere.
+//! `cname [KIND] FROM TO`: rewrites CNAME targets in replies.
 
 use super::matcher::{Kind, Matcher, normal};
-use super::pattern::Bad;
+use super::pattern::PatternError;
 
 pub(super) struct Cname {
     matcher: Matcher,
@@ -25,9 +25,9 @@ impl Cname {
             (from, to) = (normal(&from), normal(&to));
         }
         let empty = from.is_empty() || to.is_empty();
-        let matcher = Matcher::new(kind, from).map_err(|bad| match bad {
-            Bad::TooLong(len) => Bad::too_long(" in a cname rule", len),
-            Bad::Syntax(error) => format!("invalid cname rewrite regex pattern: {error}"),
+        let matcher = Matcher::new(kind, from).map_err(|error| match error {
+            PatternError::TooLong(len) => PatternError::too_long(" in a cname rule", len),
+            PatternError::Syntax(error) => format!("invalid cname rewrite regex pattern: {error}"),
         })?;
         Ok(Cname { matcher, to, empty })
     }
@@ -36,7 +36,7 @@ impl Cname {
         self.empty
     }
 
-    /// Where an alias is to lead instead.
+    /// The new target of an alias.
     pub fn target(&self, old: &str) -> Option<String> {
         self.matcher.rewritten(old, &self.to)
     }

@@ -1,4 +1,4 @@
-//! `edns0 local|nsid|subnet set|append|replace|unset ...`: options of the query that the plugins below see.
+//! `edns0 local|nsid|subnet set|append|replace|unset ...`: changes the query's EDNS options for the plugins below.
 
 mod parse;
 
@@ -7,17 +7,17 @@ use std::net::IpAddr;
 use server::Visit;
 use wire::{Edns, EdnsOption, Opt, Query, option};
 
-use super::Asking;
+use super::CurrentQuestion;
 use super::revert::Revert;
 
-/// What a query without EDNS is said to take once an option is put in.
+/// UDP size of a query that had no EDNS before an option was added.
 const UDP_SIZE: u16 = 4096;
 
 pub(super) struct Edns0 {
     action: Action,
     code: u16,
     data: Data,
-    /// The client sees nothing of the option.
+    /// Restore the option in the reply.
     revert: bool,
 }
 
@@ -33,7 +33,7 @@ enum Data {
     Fixed(Vec<u8>),
     Variable(Variable),
     Nsid,
-    /// How much of the client's address is told, for IPv4 and IPv6.
+    /// Bits of the client's address to send, for IPv4 and IPv6.
     Subnet(u8, u8),
 }
 
@@ -48,7 +48,7 @@ enum Variable {
     Label(String),
 }
 
-/// How an option is put back: with its old data, or by taking it out.
+/// Restores an option: to its old data, or by removing it.
 #[derive(Clone)]
 pub(super) struct Undo {
     code: u16,
@@ -58,13 +58,13 @@ pub(super) struct Undo {
 type Options = Vec<(u16, Vec<u8>)>;
 
 impl Edns0 {
-    /// The option that may go back to the client, which is so for local ones only.
+    /// The option code that is returned to the client; only local options are.
     pub fn reflected(&self) -> Option<u16> {
         matches!(self.data, Data::Fixed(_) | Data::Variable(_)).then_some(self.code)
     }
 
-    pub fn apply(&self, asking: &Asking, visit: &mut Visit<'_>) -> Option<Vec<Revert>> {
-        let data = self.data(asking, visit)?;
+    pub fn apply(&self, current: &CurrentQuestion, visit: &mut Visit<'_>) -> Option<Vec<Revert>> {
+        let data = self.data(current, visit)?;
         let fresh = Edns { udp_size: UDP_SIZE, version: 0, extended_rcode: 0, flags: 0 };
         visit.query.edns.get_or_insert(fresh);
         let mut options = collect(visit.query);
@@ -83,7 +83,7 @@ impl Edns0 {
                 store(visit.query, &options);
                 return undo(Some(old));
             }
-            // The other two add the option once more.
+            // Fixed data and NSID add a second option instead.
             if matches!(self.data, Data::Variable(_) | Data::Subnet(..)) {
                 return None;
             }
@@ -96,16 +96,16 @@ impl Edns0 {
         undo(None)
     }
 
-    /// An option with a meaning of its own is never taken for a local one.
+    /// Whether the rule is about this option. Standardized options never match a local rule.
     fn is_same(&self, code: u16) -> bool {
         let known = matches!(code, 1..=12 | 15 | option::REPORT_CHANNEL | option::ZONE_VERSION);
         code == self.code && (self.reflected().is_none() || !known)
     }
 
-    fn data(&self, asking: &Asking, visit: &Visit<'_>) -> Option<Vec<u8>> {
+    fn data(&self, current: &CurrentQuestion, visit: &Visit<'_>) -> Option<Vec<u8>> {
         match &self.data {
             Data::Fixed(data) => Some(data.clone()),
-            Data::Variable(variable) => variable.value(asking, visit),
+            Data::Variable(variable) => variable.value(current, visit),
             Data::Nsid => Some(Vec::new()),
             Data::Subnet(v4, v6) => Some(subnet(visit.client.remote.ip(), *v4, *v6)),
         }
@@ -113,12 +113,12 @@ impl Edns0 {
 }
 
 impl Variable {
-    fn value(&self, asking: &Asking, visit: &Visit<'_>) -> Option<Vec<u8>> {
+    fn value(&self, current: &CurrentQuestion, visit: &Visit<'_>) -> Option<Vec<u8>> {
         let client = visit.client;
         let port = |port: u16| Some(port.to_be_bytes().to_vec());
         match self {
-            Variable::Qname => Some(asking.name().into_bytes()),
-            Variable::Qtype => Some(asking.qtype.0.to_be_bytes().to_vec()),
+            Variable::Qname => Some(current.name().into_bytes()),
+            Variable::Qtype => Some(current.qtype.0.to_be_bytes().to_vec()),
             Variable::ClientIp => Some(octets(client.remote.ip())),
             Variable::ClientPort => port(client.remote.port()),
             Variable::Protocol => Some(client.transport.proto().as_bytes().to_vec()),
@@ -132,14 +132,14 @@ impl Variable {
 }
 
 impl Undo {
-    /// Puts the query's option back.
+    /// Restores the option in the query.
     pub fn in_query(&self, query: &mut Query) {
         let mut options = collect(query);
         self.in_options(&mut options);
         store(query, &options);
     }
 
-    /// The same in a reply that has an OPT record of its own.
+    /// Restores the option in a reply that has its own OPT record.
     pub fn in_reply(&self, opt: &mut Opt) {
         let mut options: Options = opt.options().map(|o| (o.code, o.data.to_vec())).collect();
         self.in_options(&mut options);
@@ -160,7 +160,7 @@ impl Undo {
     }
 }
 
-/// Lets the client see those of the query's options that rules of this block are about.
+/// Copies the query's options with these codes into the reply.
 pub(super) fn reflect(visit: &mut Visit<'_>, codes: &[u16]) {
     let Some(edns) = visit.query.edns else { return };
     if visit.reply.opt.is_some() || !visit.query.options().any(|o| codes.contains(&o.code)) {

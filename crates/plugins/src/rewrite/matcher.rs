@@ -1,8 +1,8 @@
-//! Which names a rule is for.
+//! Matching of names by KIND.
 
-use super::pattern::{Bad, Pattern};
+use super::pattern::{Pattern, PatternError};
 
-/// How a rule compares names, as written in the Corefile.
+/// How a rule compares names: the KIND of the Corefile.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Exact,
@@ -25,7 +25,7 @@ impl Kind {
     }
 }
 
-/// Names are compared as text in lower case, with the closing dot.
+/// Names are compared as text in lower case, with the trailing dot.
 pub(super) enum Matcher {
     Exact(String),
     Prefix(String),
@@ -35,8 +35,8 @@ pub(super) enum Matcher {
 }
 
 impl Matcher {
-    /// `from` must be in the form its kind compares.
-    pub fn new(kind: Kind, from: String) -> Result<Matcher, Bad> {
+    /// `from` must be normalized as its kind requires.
+    pub fn new(kind: Kind, from: String) -> Result<Matcher, PatternError> {
         Ok(match kind {
             Kind::Exact => Matcher::Exact(from),
             Kind::Prefix => Matcher::Prefix(from),
@@ -46,12 +46,12 @@ impl Matcher {
         })
     }
 
-    /// For rules about replies, which name themselves (`ttl`, `rcode`) in their complaints.
+    /// For rules about replies, whose errors name the field (`ttl`, `rcode`).
     pub fn for_replies(kind: Kind, from: &str, field: &str) -> Result<Matcher, String> {
         let from_text = if kind == Kind::Regex { from.to_owned() } else { normal(from) };
-        Matcher::new(kind, from_text).map_err(|bad| match bad {
-            Bad::TooLong(len) => Bad::too_long(&format!(" in a {field} rule"), len),
-            Bad::Syntax(_) => format!("invalid regex pattern in a {field} rule: {from}"),
+        Matcher::new(kind, from_text).map_err(|error| match error {
+            PatternError::TooLong(len) => PatternError::too_long(&format!(" in a {field} rule"), len),
+            PatternError::Syntax(_) => format!("invalid regex pattern in a {field} rule: {from}"),
         })
     }
 
@@ -77,12 +77,12 @@ impl Matcher {
     }
 }
 
-/// In lower case, with the closing dot.
+/// In lower case, with the trailing dot.
 pub(super) fn normal(name: &str) -> String {
     absolute(name).to_lowercase()
 }
 
-/// With the closing dot; one that is escaped does not close.
+/// With the trailing dot; an escaped dot does not count.
 pub(super) fn absolute(name: &str) -> String {
     let closed = name.strip_suffix('.').is_some_and(|before| {
         let escapes = before.len() - before.trim_end_matches('\\').len();

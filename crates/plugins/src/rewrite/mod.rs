@@ -1,9 +1,9 @@
-//! Changes queries before the plugins below see them, and replies before the client does.
+//! Rewrites queries for the plugins below, and replies for the client.
 //!
 //! ```text
-//!   query ─→ rule, rule, … (the first that stops is the last) ─→ another question below
-//!   reply ←─ the same rules, last one first, over every record ←─ its reply
-//!                    └─ an alias that leads elsewhere is looked up
+//!   query ─→ rule, rule, … (up to the first match without `continue`) ─→ rewritten question
+//!   reply ←─ the matching rules, last one first, over every record ←─ its reply
+//!                    └─ a rewritten CNAME target is looked up
 //! ```
 
 mod answer;
@@ -29,19 +29,19 @@ use crate::spelling::Spelling;
 use revert::{Answer, Message, Revert, Target};
 pub(crate) use setup::setup;
 
-/// Look-ups for aliases may cause look-ups for aliases, but only so deep.
+/// Maximum depth of nested lookups of CNAME targets.
 const MAX_DEPTH: u8 = 8;
 
 struct Rewrite {
     rules: Vec<Rule>,
-    /// Options that go back to the client, because a rule is about them.
+    /// EDNS options that rules set and that are returned to the client.
     reflected: Arc<[u16]>,
 }
 
 struct Rule {
     field: Field,
     stop: bool,
-    /// As it was written.
+    /// As written in the Corefile, for `explain`.
     text: String,
 }
 
@@ -56,20 +56,20 @@ enum Field {
 }
 
 /// The question while rules change it. Names are compared as text.
-struct Asking {
-    asked: NameBuf,
-    /// Of the name that was asked for.
+struct CurrentQuestion {
+    original: NameBuf,
+    /// Text of the original name, in lower case.
     spelling: Spelling,
-    /// The name instead of it, if a rule has made one; in lower case.
+    /// The rewritten name, in lower case, once a rule has changed it.
     rewritten: Option<String>,
     qtype: Rtype,
     qclass: Class,
 }
 
-impl Asking {
-    fn new(question: &Question) -> Asking {
-        Asking {
-            asked: question.name().to_buf(),
+impl CurrentQuestion {
+    fn new(question: &Question) -> CurrentQuestion {
+        CurrentQuestion {
+            original: question.name().to_buf(),
             spelling: Spelling::of(question.lower()),
             rewritten: None,
             qtype: question.qtype,
@@ -81,9 +81,9 @@ impl Asking {
         self.rewritten.as_deref().unwrap_or(&self.spelling)
     }
 
-    /// As it is asked for, spelling and all.
+    /// The current name; the original one keeps the client's spelling.
     fn name(&self) -> String {
-        self.rewritten.clone().unwrap_or_else(|| self.asked.to_string())
+        self.rewritten.clone().unwrap_or_else(|| self.original.to_string())
     }
 
     fn question(&self) -> Option<Question> {
@@ -92,16 +92,16 @@ impl Asking {
             Some(name) => Some(NameBuf::parse(name).ok()?),
             None => None,
         };
-        let name = parsed.as_ref().unwrap_or(&self.asked);
+        let name = parsed.as_ref().unwrap_or(&self.original);
         Some(Question::new(name.as_name(), self.qtype, self.qclass))
     }
 }
 
-/// What is to be done with the reply of one query.
-struct Work {
+/// The changes to the reply of one query.
+struct ReplyRewrite {
     reverts: Vec<Revert>,
     reflected: Arc<[u16]>,
-    /// The type that was asked below, for aliases.
+    /// The type to look CNAME targets up with.
     qtype: Rtype,
     targets: Vec<Target>,
 }
@@ -116,17 +116,17 @@ impl Plugin for Rewrite {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        let mut asking = Asking::new(&visit.query.question);
+        let mut current = CurrentQuestion::new(&visit.query.question);
         let mut changed = None;
         let mut reverts = Vec::new();
         let mut stopped = false;
         for (at, rule) in self.rules.iter().enumerate() {
-            let Some(more) = rule.apply(&mut asking, visit) else { continue };
-            let Some(question) = asking.question() else {
-                let error = format!("invalid name after rewrite: {}", asking.name());
+            let Some(more) = rule.apply(&mut current, visit) else { continue };
+            let Some(question) = current.question() else {
+                let error = format!("invalid name after rewrite: {}", current.name());
                 return Step::error(Rcode::SERVFAIL, error);
             };
-            visit.note(|_| format!("rule {}, `{}`, took it{}", at + 1, rule.text, asks(&asking, rule)));
+            visit.note(|_| format!("rule {}, `{}`, matched{}", at + 1, rule.text, effect(&current, rule)));
             changed = Some(question);
             reverts.extend(more);
             if rule.stop {
@@ -134,61 +134,61 @@ impl Plugin for Rewrite {
                 break;
             }
         }
-        let took = changed.is_some();
+        let matched = changed.is_some();
         if let Some(question) = changed.filter(|question| *question != visit.query.question) {
             visit.ask(question);
         }
-        visit.slot().words[0] = u64::from(took);
+        visit.slot().words[0] = u64::from(matched);
         if stopped || !reverts.is_empty() {
             let reflected = self.reflected.clone();
-            let work = Work { reverts, reflected, qtype: asking.qtype, targets: Vec::new() };
+            let work = ReplyRewrite { reverts, reflected, qtype: current.qtype, targets: Vec::new() };
             visit.slot().boxed = Some(Box::new(work));
         }
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        let work = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Work>().ok());
+        let work = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<ReplyRewrite>().ok());
         let Some(work) = work else {
             edns0::reflect(visit, &self.reflected);
             return Turn::Up;
         };
         if visit.outcome() == Outcome::Failure {
             let rcode = visit.reply.rcode;
-            // Other codes mean that a reply was made, which is not so here.
+            // Other rcodes imply a written reply, which a failure does not have.
             if ![Rcode::SERVFAIL, Rcode::REFUSED, Rcode::FORMERR, Rcode::NOTIMP].contains(&rcode) {
                 return Turn::Up;
             }
-            // The reply is written here, or the rules would never see it.
+            // Written here, so that the rules apply to it.
             visit.reply.begin_error(visit.query, rcode);
             visit.set_outcome(Outcome::Records);
         }
-        work.go_on(visit)
+        work.apply(visit)
     }
 }
 
-/// What the rule made of the question, for explanations.
-fn asks(asking: &Asking, rule: &Rule) -> String {
+/// The effect of the rule, for `explain`.
+fn effect(current: &CurrentQuestion, rule: &Rule) -> String {
     match &rule.field {
-        Field::Name(_) => format!(": asks for {}", asking.name()),
-        Field::Type(_) => format!(": asks for {}", asking.qtype),
-        Field::Class(_) => format!(": asks in {}", asking.qclass),
-        Field::Ttl(_) | Field::Cname(_) | Field::Rcode(_) => ": changes the reply".into(),
+        Field::Name(_) => format!(": name is now {}", current.name()),
+        Field::Type(_) => format!(": type is now {}", current.qtype),
+        Field::Class(_) => format!(": class is now {}", current.qclass),
+        Field::Ttl(_) | Field::Cname(_) | Field::Rcode(_) => ": will change the reply".into(),
         Field::Edns0(_) => String::new(),
     }
 }
 
 impl Rule {
-    /// None if the rule is not for this query; else what it does with the reply.
-    fn apply(&self, asking: &mut Asking, visit: &mut Visit<'_>) -> Option<Vec<Revert>> {
+    /// None if the rule does not match; else its changes to the reply.
+    fn apply(&self, current: &mut CurrentQuestion, visit: &mut Visit<'_>) -> Option<Vec<Revert>> {
         match &self.field {
-            Field::Name(name) => name.apply(asking, visit),
-            Field::Type(rule) => rule.apply(asking),
-            Field::Class(rule) => rule.apply(asking),
-            Field::Ttl(rule) => rule.apply(asking),
-            Field::Rcode(rule) => rule.apply(asking),
+            Field::Name(name) => name.apply(current, visit),
+            Field::Type(rule) => rule.apply(current),
+            Field::Class(rule) => rule.apply(current),
+            Field::Ttl(rule) => rule.apply(current),
+            Field::Rcode(rule) => rule.apply(current),
             Field::Cname(rule) => (!rule.is_empty()).then(|| vec![Revert::Cname(rule.clone())]),
-            Field::Edns0(rule) => rule.apply(asking, visit),
+            Field::Edns0(rule) => rule.apply(current, visit),
         }
     }
 
@@ -200,9 +200,9 @@ impl Rule {
     }
 }
 
-impl Work {
-    /// Changes the reply, with as many look-ups as it takes.
-    fn go_on(mut self: Box<Self>, visit: &mut Visit<'_>) -> Turn {
+impl ReplyRewrite {
+    /// Changes the reply, with lookups as needed.
+    fn apply(mut self: Box<Self>, visit: &mut Visit<'_>) -> Turn {
         let follow = visit.depth() <= MAX_DEPTH;
         loop {
             let question = visit.query.question.name();
@@ -212,13 +212,13 @@ impl Work {
                     break;
                 }
                 Err(target) => {
-                    visit.note(|_| format!("the alias is to lead to {target}"));
+                    visit.note(|_| format!("CNAME target rewritten to {target}; looking it up"));
                     match visit.lookup(target.as_name(), self.qtype) {
-                        Lookup::Ready(found) => self.found(*target, &found),
+                        Lookup::Ready(found) => self.add_target(*target, &found),
                         Lookup::Pending(below) => {
                             return Turn::Wait(task(below, move |found, visit| {
-                                self.found(*target, &found);
-                                self.go_on(visit)
+                                self.add_target(*target, &found);
+                                self.apply(visit)
                             }));
                         }
                     }
@@ -234,7 +234,7 @@ impl Work {
         Turn::Up
     }
 
-    fn found(&mut self, name: NameBuf, found: &Found) {
+    fn add_target(&mut self, name: NameBuf, found: &Found) {
         let question = found.query().question.name();
         let answer = (found.outcome() != Outcome::Drop).then(|| Answer::new(found.reply(), question));
         self.targets.push(Target { name, answer });

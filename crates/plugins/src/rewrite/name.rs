@@ -1,27 +1,27 @@
-//! `name [KIND] FROM TO [metadata] [answer ...]`: another name is asked below.
+//! `name [KIND] FROM TO [metadata] [answer ...]`: rewrites the query name.
 
 use std::sync::Arc;
 
 use golang::quoted;
 use server::Visit;
 
-use super::Asking;
+use super::CurrentQuestion;
 use super::answer::{self, Answers};
 use super::matcher::{Kind, Matcher, absolute, normal};
-use super::pattern::{Bad, Pattern};
+use super::pattern::{Pattern, PatternError};
 use super::revert::{Mapper, Revert};
 
 pub(super) struct Name {
     matcher: Matcher,
-    to: To,
-    /// Names in the reply are mapped back one to one.
+    to: Replacement,
+    /// Map names in the reply back to the original name.
     auto: bool,
     answers: Vec<Revert>,
 }
 
-enum To {
+enum Replacement {
     Text(String),
-    /// With values of metadata in it.
+    /// With placeholders for groups and metadata.
     Parts(Vec<Part>),
 }
 
@@ -50,18 +50,23 @@ impl Name {
         let Answers { auto, mut rules } =
             if rest.is_empty() { Answers::default() } else { answer::parse(&word, rest)? };
         if metadata {
-            let pattern = checked(from, "")?;
+            let pattern = compile(from, "")?;
             let parts = parts(&absolute(to), pattern.groups())?;
-            return Ok(Name { matcher: Matcher::Regex(pattern), to: To::Parts(parts), auto, answers: rules });
+            return Ok(Name {
+                matcher: Matcher::Regex(pattern),
+                to: Replacement::Parts(parts),
+                auto,
+                answers: rules,
+            });
         }
         let to_text = normal(to);
         let matcher = if kind == Kind::Regex {
-            Matcher::Regex(checked(from, to)?)
+            Matcher::Regex(compile(from, to)?)
         } else {
             let from = normal(from);
             if kind == Kind::Exact {
-                // CoreDNS looks at the new name as if it were a pattern.
-                checked(&to_text, &from)?;
+                // CoreDNS checks the new name as if it were a pattern.
+                compile(&to_text, &from)?;
             }
             if kind == Kind::Suffix && auto {
                 let back = Arc::new(Mapper::Suffix { from: to_text.clone(), to: from.clone() });
@@ -74,14 +79,14 @@ impl Name {
             Kind::Suffix => false,
             _ => auto,
         };
-        Ok(Name { matcher, to: To::Text(to_text), auto, answers: rules })
+        Ok(Name { matcher, to: Replacement::Text(to_text), auto, answers: rules })
     }
 
-    pub fn apply(&self, asking: &mut Asking, visit: &Visit<'_>) -> Option<Vec<Revert>> {
-        let before = asking.lower();
+    pub fn apply(&self, current: &mut CurrentQuestion, visit: &Visit<'_>) -> Option<Vec<Revert>> {
+        let before = current.lower();
         let name = match &self.to {
-            To::Text(to) => self.matcher.rewritten(before, to)?,
-            To::Parts(parts) => self.filled(parts, before, visit)?,
+            Replacement::Text(to) => self.matcher.rewritten(before, to)?,
+            Replacement::Parts(parts) => self.filled(parts, before, visit)?,
         };
         let mut reverts = Vec::with_capacity(self.answers.len() + 2);
         if self.auto {
@@ -89,11 +94,11 @@ impl Name {
             reverts.extend([Revert::Owner(back.clone()), Revert::Value(back)]);
         }
         reverts.extend(self.answers.iter().cloned());
-        asking.rewritten = Some(name);
+        current.rewritten = Some(name);
         Some(reverts)
     }
 
-    /// None as well if a value is not known: then the rule does not apply.
+    /// None if the name does not match or a metadata value is missing or empty.
     fn filled(&self, parts: &[Part], name: &str, visit: &Visit<'_>) -> Option<String> {
         let Matcher::Regex(pattern) = &self.matcher else { return None };
         let groups = pattern.find(name)?;
@@ -112,7 +117,7 @@ impl Name {
     }
 }
 
-/// Mistakes in the answer rules are told first.
+/// The error for an unknown kind; errors in the answer rules come first.
 fn unknown_kind(kind: &str, rest: &[String]) -> String {
     let kind = kind.to_lowercase();
     if rest.first().is_some_and(|word| word == "metadata") {
@@ -128,11 +133,11 @@ fn unknown_kind(kind: &str, rest: &[String]) -> String {
     )
 }
 
-/// A pattern with at least as many groups as the replacement uses.
-pub(super) fn checked(from: &str, to: &str) -> Result<Pattern, String> {
-    let pattern = Pattern::compile(from).map_err(|bad| match bad {
-        Bad::TooLong(len) => Bad::too_long("", len),
-        Bad::Syntax(_) => format!("invalid regex matching pattern: {from}"),
+/// Compiles a pattern, which must have at least as many groups as the replacement uses.
+pub(super) fn compile(from: &str, to: &str) -> Result<Pattern, String> {
+    let pattern = Pattern::compile(from).map_err(|error| match error {
+        PatternError::TooLong(len) => PatternError::too_long("", len),
+        PatternError::Syntax(_) => format!("invalid regex matching pattern: {from}"),
     })?;
     let used = (0..=100).filter(|number| to.contains(&format!("{{{number}}}"))).count();
     if used > pattern.groups() {
@@ -143,7 +148,7 @@ pub(super) fn checked(from: &str, to: &str) -> Result<Pattern, String> {
     Ok(pattern)
 }
 
-/// Takes a replacement with metadata apart.
+/// Parses a replacement with metadata.
 fn parts(mut to: &str, groups: usize) -> Result<Vec<Part>, String> {
     let mut parts = Vec::new();
     while !to.is_empty() {
@@ -173,7 +178,7 @@ fn parts(mut to: &str, groups: usize) -> Result<Vec<Part>, String> {
     Ok(parts)
 }
 
-/// `PLUGIN/LABEL`, neither empty.
+/// Whether it is `PLUGIN/LABEL`, neither empty.
 pub(super) fn is_label(text: &str) -> bool {
     text.split_once('/').is_some_and(|(plugin, label)| !plugin.is_empty() && !label.is_empty())
 }

@@ -1,35 +1,35 @@
-//! Go regular expressions, and texts made of their groups.
+//! Go regular expressions, and replacements with their groups.
 
 use golang::Regexp;
 
-/// Longer patterns are refused.
+/// Maximum length of a pattern.
 const MAX_LEN: usize = 10_000;
 
 pub(super) struct Pattern(Regexp);
 
-/// Why a pattern is none.
-pub(super) enum Bad {
+/// Why a pattern was rejected.
+pub(super) enum PatternError {
     TooLong(usize),
-    /// In Go's words.
+    /// With Go's error text.
     Syntax(String),
 }
 
-impl Bad {
-    /// `regex pattern too long: 10001 > 10000`, with words about the rule in between.
+impl PatternError {
+    /// `regex pattern too long: 10001 > 10000`; `place` names the rule.
     pub fn too_long(place: &str, len: usize) -> String {
         format!("regex pattern too long{place}: {len} > {MAX_LEN}")
     }
 }
 
 impl Pattern {
-    pub fn compile(source: &str) -> Result<Pattern, Bad> {
+    pub fn compile(source: &str) -> Result<Pattern, PatternError> {
         if source.len() > MAX_LEN {
-            return Err(Bad::TooLong(source.len()));
+            return Err(PatternError::TooLong(source.len()));
         }
-        Regexp::compile(source).map(Pattern).map_err(Bad::Syntax)
+        Regexp::compile(source).map(Pattern).map_err(PatternError::Syntax)
     }
 
-    /// How many groups it has, the whole match not counted.
+    /// The number of groups, without the whole match.
     pub fn groups(&self) -> usize {
         self.0.groups()
     }
@@ -38,12 +38,12 @@ impl Pattern {
         self.0.matches(text)
     }
 
-    /// The whole match and its groups; a group that took no part is empty.
+    /// The whole match and its groups; a group that did not participate is empty.
     pub fn find<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
         self.0.find(text)
     }
 
-    /// `to` with `{0}`, `{1}` and so on replaced by what the groups hold.
+    /// `to` with `{0}`, `{1}` and so on replaced by the matched groups.
     pub fn expand(&self, text: &str, to: &str) -> Option<String> {
         let groups = self.find(text)?;
         let mut out = to.to_owned();

@@ -1,13 +1,13 @@
-//! `rcode [KIND] NAME FROM TO`: another response code.
+//! `rcode [KIND] NAME FROM TO`: replaces the response code.
 
 use wire::Rcode;
 
-use super::Asking;
+use super::CurrentQuestion;
 use super::matcher::{Kind, Matcher};
 use super::revert::Revert;
 
-/// The largest number that may be written.
-const LAST: u32 = 23;
+/// Maximum numeric rcode.
+const MAX_RCODE: u32 = 23;
 
 pub(super) struct RcodeRule {
     matcher: Matcher,
@@ -32,16 +32,16 @@ impl RcodeRule {
         Ok(RcodeRule { matcher: Matcher::for_replies(kind, name, "rcode")?, from, to })
     }
 
-    pub fn apply(&self, asking: &Asking) -> Option<Vec<Revert>> {
-        self.matcher.matches(asking.lower()).then(|| vec![Revert::Rcode { from: self.from, to: self.to }])
+    pub fn apply(&self, current: &CurrentQuestion) -> Option<Vec<Revert>> {
+        self.matcher.matches(current.lower()).then(|| vec![Revert::Rcode { from: self.from, to: self.to }])
     }
 }
 
 fn read(text: &str) -> Option<Rcode> {
     let number = text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<u32>().ok()).flatten();
     match number {
-        Some(number) if number <= LAST => u16::try_from(number).ok().map(Rcode),
-        // An old spelling that CoreDNS still takes.
+        Some(number) if number <= MAX_RCODE => u16::try_from(number).ok().map(Rcode),
+        // An old spelling that CoreDNS still accepts.
         _ if text.eq_ignore_ascii_case("NOTIMPL") => Some(Rcode::NOTIMP),
         _ => Rcode::from_mnemonic(text),
     }

@@ -1,7 +1,8 @@
-//! What rules do with replies: the names they changed are put back, times, codes and aliases are changed.
+//! Applies rules to replies: restores rewritten names, changes TTLs, rcodes and CNAME targets.
 //!
-//! As in CoreDNS the rules go over each record in turn, the last rule first. They work on a copy of the message, and
-//! need nothing but that and the look-ups made so far. If one more is needed they say so, and begin again with it.
+//! As in CoreDNS the rules go over each record in turn, the last rule first. They are a pure function of a copy of the
+//! message and the lookups made so far. If another lookup is needed, they return its name and start again with its
+//! result.
 
 use std::sync::Arc;
 
@@ -11,12 +12,12 @@ use super::cname::Cname;
 use super::edns0::Undo;
 use super::pattern::Pattern;
 
-/// One thing to do with a reply.
+/// One change to a reply.
 #[derive(Clone)]
 pub(super) enum Revert {
-    /// Changes whose record it is.
+    /// Changes owner names.
     Owner(Arc<Mapper>),
-    /// Changes the name inside the record.
+    /// Changes the name in the record data.
     Value(Arc<Mapper>),
     Ttl {
         min: u32,
@@ -30,7 +31,7 @@ pub(super) enum Revert {
     Edns0(Undo),
 }
 
-/// Turns one name into another.
+/// Maps names.
 pub(super) enum Mapper {
     Regex {
         pattern: Pattern,
@@ -61,14 +62,14 @@ impl Mapper {
         }
     }
 
-    /// A name that would be none stays as it is.
+    /// None if the result is not a valid name.
     fn map_name(&self, name: Name<'_>) -> Option<NameBuf> {
         let text = self.map(&name.to_string())?;
         if text.is_empty() { None } else { NameBuf::parse(&text).ok() }
     }
 }
 
-/// A target that was looked up; no answer if the query was dropped.
+/// A CNAME target that was looked up; without an answer if the query was dropped.
 pub(super) struct Target {
     pub name: NameBuf,
     pub answer: Option<Answer>,
@@ -107,13 +108,13 @@ impl Entry {
         }
     }
 
-    /// The name in the data that rules may change, and where it begins.
+    /// The name in the data that rules may change, and its offset.
     fn value(&self) -> Option<(usize, NameBuf)> {
         let at = match self.rtype {
             Rtype::CNAME | Rtype::DNAME | Rtype::NS | Rtype::PTR | Rtype::SOA => 0,
             Rtype::MX => 2,
             Rtype::SRV => 6,
-            // Order and preference, then three texts.
+            // Order and preference, then three character strings.
             Rtype::NAPTR => (0..3).try_fold(4, |at, _| Some(at + 1 + usize::from(*self.data.get(at)?)))?,
             _ => return None,
         };
@@ -131,7 +132,7 @@ impl Entry {
     }
 }
 
-/// A message under change. Sections hold places in `records`, so that a record keeps its identity wherever it is.
+/// A message being changed. Sections are indexes into `records`, so that a record keeps its identity.
 pub(super) struct Message {
     records: Vec<Entry>,
     sections: [Vec<usize>; 3],
@@ -143,7 +144,7 @@ pub(super) struct Message {
 const SECTIONS: [Section; 3] = [Section::Answer, Section::Authority, Section::Additional];
 
 impl Message {
-    /// What the rules make of a reply, or the name whose look-up they need. No aliases are followed if not wanted.
+    /// Applies the rules to a reply; the error is a name that must be looked up first. `follow`: apply CNAME rules.
     pub fn reverted(
         reply: &Reply,
         question: Name<'_>,
@@ -164,7 +165,7 @@ impl Message {
             truncated: reply.flags.has(Flags::TC),
             opt: reply.opt.clone(),
         };
-        // The authority goes first. The lists are taken as they are now: an alias may change the answer meanwhile.
+        // Authority goes first. The lists are copied, because a CNAME rule may change the answer section meanwhile.
         let [answer, authority, additional] = message.sections.clone();
         let mut records: Vec<Option<usize>> =
             [authority, answer, additional].into_iter().flatten().map(Some).collect();
@@ -184,7 +185,7 @@ impl Message {
         Ok(message)
     }
 
-    /// `at` is None for the OPT record, which has no name and no time.
+    /// `at` is None for the OPT record, which has neither name nor TTL.
     fn apply(
         &mut self,
         revert: &Revert,
@@ -226,7 +227,7 @@ impl Message {
                         .find(|target| target.name == new)
                         .ok_or_else(|| Box::new(new.clone()))?;
                     if let Some(answer) = &target.answer {
-                        self.lead(&old, &new, answer);
+                        self.retarget(&old, &new, answer);
                     }
                 }
             }
@@ -235,8 +236,8 @@ impl Message {
         Ok(())
     }
 
-    /// Has the alias lead elsewhere: aliases up to it stay, behind it comes what was found there.
-    fn lead(&mut self, old: &NameBuf, new: &NameBuf, answer: &Answer) {
+    /// Points the alias to the new target: the chain up to it stays, the target's records follow.
+    fn retarget(&mut self, old: &NameBuf, new: &NameBuf, answer: &Answer) {
         let mut kept = Vec::new();
         for at in self.sections[0].clone() {
             let Some(record) = self.records.get_mut(at) else { continue };
@@ -254,7 +255,7 @@ impl Message {
         self.truncated = answer.truncated;
     }
 
-    /// Becomes the reply.
+    /// Writes the message into the reply.
     pub fn write(self, reply: &mut Reply, question: Name<'_>) {
         let mut new = Reply::new();
         new.rcode = self.rcode;

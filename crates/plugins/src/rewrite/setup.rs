@@ -1,4 +1,4 @@
-//! `rewrite [continue|stop] FIELD ...`, or the words behind the first in braces.
+//! `rewrite [continue|stop] FIELD ...`; the arguments after the first may be in a block.
 
 use corefile::Diagnostic;
 use golang::quoted;

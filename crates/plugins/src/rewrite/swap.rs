@@ -1,9 +1,9 @@
-//! `type FROM TO` and `class FROM TO`: another type or class is asked below.
+//! `type FROM TO` and `class FROM TO`: rewrites the query type or class.
 
 use golang::quoted;
 use wire::{Class, Rtype};
 
-use super::Asking;
+use super::CurrentQuestion;
 use super::revert::Revert;
 
 pub(super) struct Type {
@@ -18,9 +18,9 @@ pub(super) struct ClassRule {
 
 impl Type {
     pub fn parse(args: &[String]) -> Result<Type, String> {
-        let (from, to) = two("type", args)?;
+        let (from, to) = two_arguments("type", args)?;
         let read = |word: &str| {
-            // These stand for numbers nobody asks for.
+            // Mnemonics of numbers that are never queried.
             Rtype::from_mnemonic(word)
                 .filter(|rtype| ![Rtype::NONE, Rtype::RESERVED].contains(rtype))
                 .ok_or_else(|| format!("invalid type {}", quoted(&word.to_uppercase())))
@@ -28,9 +28,9 @@ impl Type {
         Ok(Type { from: read(from)?, to: read(to)? })
     }
 
-    pub fn apply(&self, asking: &mut Asking) -> Option<Vec<Revert>> {
-        (asking.qtype == self.from).then(|| {
-            asking.qtype = self.to;
+    pub fn apply(&self, current: &mut CurrentQuestion) -> Option<Vec<Revert>> {
+        (current.qtype == self.from).then(|| {
+            current.qtype = self.to;
             Vec::new()
         })
     }
@@ -38,7 +38,7 @@ impl Type {
 
 impl ClassRule {
     pub fn parse(args: &[String]) -> Result<ClassRule, String> {
-        let (from, to) = two("class", args)?;
+        let (from, to) = two_arguments("class", args)?;
         let read = |word: &str| {
             let any = word.eq_ignore_ascii_case("ANY").then_some(Class::ANY);
             any.or_else(|| Class::from_mnemonic(word))
@@ -47,15 +47,15 @@ impl ClassRule {
         Ok(ClassRule { from: read(from)?, to: read(to)? })
     }
 
-    pub fn apply(&self, asking: &mut Asking) -> Option<Vec<Revert>> {
-        (asking.qclass == self.from).then(|| {
-            asking.qclass = self.to;
+    pub fn apply(&self, current: &mut CurrentQuestion) -> Option<Vec<Revert>> {
+        (current.qclass == self.from).then(|| {
+            current.qclass = self.to;
             Vec::new()
         })
     }
 }
 
-fn two<'a>(field: &str, args: &'a [String]) -> Result<(&'a str, &'a str), String> {
+fn two_arguments<'a>(field: &str, args: &'a [String]) -> Result<(&'a str, &'a str), String> {
     match args {
         [from, to] => Ok((from, to)),
         _ => Err(format!("{field} rules must have exactly two arguments")),

@@ -12,7 +12,7 @@ fn corefile(rules: &str) -> String {
 }
 
 #[test]
-fn forms() {
+fn accepted_and_rejected_rules() {
     for rule in [
         "rewrite name a b",
         "rewrite stop name exact a b",
@@ -137,12 +137,12 @@ fn a_rule_stops_or_continues() {
 }
 
 #[test]
-fn a_name_that_is_none_fails() {
+fn an_invalid_name_after_rewrite_fails() {
     rewritten("rewrite name regex (.*) {1}", "a.example.org A", "SERVFAIL qr");
 }
 
 #[test]
-fn types_times_and_codes() {
+fn types_ttls_and_rcodes() {
     let a = "NOERROR qr,aa answer: a.example.org. 60 IN A 10.0.0.1";
     rewritten("rewrite type TXT A", "a.example.org TXT", a);
     rewritten("rewrite ttl a.example.org 5", "a.example.org A", &a.replace(" 60 ", " 5 "));
@@ -155,7 +155,7 @@ fn types_times_and_codes() {
 }
 
 #[test]
-fn options() {
+fn edns_options() {
     let local = "rewrite edns0 local set 0xffee abcd";
     let a = "NOERROR qr,aa answer: a.example.org. 60 IN A 10.0.0.1 opt: 4096";
     rewritten(local, "a.example.org A size=4096", &format!("{a} 65518:abcd"));
@@ -174,7 +174,7 @@ fn options() {
 }
 
 #[test]
-fn groups() {
+fn regex_groups() {
     for (pattern, text, to, expected) in [
         ("(a|ab)(c|bcd)(d*)", "abcd", "{1}-{2}-{3}", Some("a-bcd-")),
         ("(a*)(ab)*(b*)", "abb", "{1}-{2}-{3}", Some("a--bb")),
@@ -196,7 +196,7 @@ fn groups() {
 }
 
 #[test]
-fn aliases_lead_elsewhere() {
+fn cname_targets_are_rewritten() {
     let args: Vec<String> = ["suffix", "old.", "new."].iter().map(|word| (*word).to_owned()).collect();
     let rule = Cname::parse(&args).expect("a rule");
     let reverts = [Revert::Ttl { min: 7, max: 7 }, Revert::Cname(rule.into())];
@@ -208,7 +208,7 @@ fn aliases_lead_elsewhere() {
     reply.push(Section::Answer, owner, Rtype::CNAME, 30, name("c.old.").wire());
     let owner = reply.store(name("c.old.").as_name());
     reply.push(Section::Answer, owner, Rtype::A, 30, &[10, 0, 0, 1]);
-    // The first try says what is to be looked up.
+    // The first try returns the name to look up.
     let asked = Message::reverted(&reply, question.name(), &reverts, &[], true).err();
     assert_eq!(asked.as_deref(), Some(&name("c.new.")));
     let mut found = Reply::new();
@@ -219,7 +219,7 @@ fn aliases_lead_elsewhere() {
     let Ok(message) = message else { panic!("nothing more to look up") };
     message.write(&mut reply, question.name());
     let text = reply.present(&question).split_whitespace().collect::<Vec<_>>().join(" ");
-    // What was found has been through its own rules.
+    // The target's records went through the rules in their own lookup.
     let records = "answer: a. 7 IN CNAME b. answer: b. 7 IN CNAME c.new. answer: c.new. 40 IN A 10.0.0.2";
     assert!(text.contains(records), "{text}");
 }

@@ -1,11 +1,11 @@
-//! `ttl [KIND] NAME SECONDS|MIN-MAX`: how long replies may be kept.
+//! `ttl [KIND] NAME SECONDS|MIN-MAX`: sets or bounds TTLs.
 
-use super::Asking;
+use super::CurrentQuestion;
 use super::matcher::{Kind, Matcher};
 use super::revert::Revert;
 
-/// The end of a range that has none; the largest TTL there is (RFC 2181 §8).
-const LONGEST: u32 = 2_147_483_647;
+/// The upper end of an open range: the maximum TTL (RFC 2181 §8).
+const MAX_TTL: u32 = 2_147_483_647;
 
 pub(super) struct Ttl {
     matcher: Matcher,
@@ -28,8 +28,8 @@ impl Ttl {
         Ok(Ttl { matcher: Matcher::for_replies(kind, from, "ttl")?, min, max })
     }
 
-    pub fn apply(&self, asking: &Asking) -> Option<Vec<Revert>> {
-        self.matcher.matches(asking.lower()).then(|| vec![Revert::Ttl { min: self.min, max: self.max }])
+    pub fn apply(&self, current: &CurrentQuestion) -> Option<Vec<Revert>> {
+        self.matcher.matches(current.lower()).then(|| vec![Revert::Ttl { min: self.min, max: self.max }])
     }
 }
 
@@ -44,7 +44,7 @@ fn range(text: &str) -> Option<(u32, u32)> {
         Some(("", "")) => None,
         Some((min, max)) => {
             let min = if min.is_empty() { 0 } else { seconds(min)? };
-            let max = if max.is_empty() { LONGEST } else { seconds(max)? };
+            let max = if max.is_empty() { MAX_TTL } else { seconds(max)? };
             (min <= max).then_some((min, max))
         }
     }

@@ -1,4 +1,4 @@
-//! The words of an `edns0` rule.
+//! Parses `edns0` rules.
 
 use golang::quoted;
 use wire::option;
@@ -103,7 +103,7 @@ fn number(text: &str) -> Result<u16, String> {
     } else {
         (lower.as_str(), 10)
     };
-    // One underscore may stand between digits, and behind the prefix.
+    // A single underscore is allowed between digits and after the prefix.
     let spaced = digits.ends_with('_') || digits.contains("__") || (base == 10 && digits.starts_with('_'));
     let plain = digits.replace('_', "");
     if spaced || plain.is_empty() || !plain.chars().all(|c| c.is_digit(base)) {
