@@ -1,4 +1,4 @@
-//! The hosts file on disk, read again when it changes.
+//! The hosts file on disk, reread when it changes.
 
 use std::fs::{File, Metadata};
 use std::io::{BufReader, Take};
@@ -10,30 +10,30 @@ use arc_swap::{ArcSwap, Guard};
 use metrics::{Family, Gauge};
 
 use super::LOG;
-use super::lines::Lines;
+use super::lines::LineParser;
 use super::table::Table;
 use crate::followed::{Failure, Followed};
 
-/// Larger files are not read. Lists of blocked names are the largest in use, and have a few hundred thousand lines.
-const LIMIT: u64 = 256 << 20;
+/// Maximum file size. The largest files in use, block lists, have a few hundred thousand lines.
+const MAX_SIZE: u64 = 256 << 20;
 
 static RELOAD_TIME: Gauge = Gauge::new();
 
 pub(super) struct HostsFile {
     pub path: PathBuf,
-    lines: Lines,
+    parser: LineParser,
     table: ArcSwap<Table>,
     followed: Mutex<Followed>,
-    /// Entries that are not the file's, counted in the metric all the same.
+    /// Entries of the Corefile, which the metric includes.
     inline_entries: usize,
     entries: Option<Arc<Family<Gauge>>>,
 }
 
 impl HostsFile {
-    pub fn new(path: PathBuf, lines: Lines, inline_entries: usize) -> HostsFile {
+    pub fn new(path: PathBuf, parser: LineParser, inline_entries: usize) -> HostsFile {
         let table = ArcSwap::from_pointee(Table::default());
-        let followed = Mutex::new(Followed::new(path.clone(), LIMIT));
-        HostsFile { path, lines, table, followed, inline_entries, entries: register() }
+        let followed = Mutex::new(Followed::new(path.clone(), MAX_SIZE));
+        HostsFile { path, parser, table, followed, inline_entries, entries: register() }
     }
 
     pub fn table(&self) -> Guard<Arc<Table>> {
@@ -43,14 +43,14 @@ impl HostsFile {
     /// Reads the file for the first time.
     pub fn read(&self) -> Result<(), Failure> {
         let read = self.followed().read(|file| self.parse(file))?;
-        self.take(read);
+        self.publish(read);
         Ok(())
     }
 
-    /// Reads the file if it changed. What cannot be read leaves the table as it is.
+    /// Reads the file if it changed. The table stays if the file cannot be read.
     pub fn refresh(&self) {
         let read = self.followed().follow(LOG, |file| self.parse(file));
-        self.take(read);
+        self.publish(read);
     }
 
     fn followed(&self) -> MutexGuard<'_, Followed> {
@@ -59,10 +59,10 @@ impl HostsFile {
 
     fn parse(&self, file: &mut Take<File>) -> Result<Table, String> {
         let source = format!("Hosts file {:?}", self.path.display().to_string());
-        self.lines.read(BufReader::new(file), &source, LOG).map_err(|error| golang::system_error(&error))
+        self.parser.read(BufReader::new(file), &source, LOG).map_err(|error| golang::system_error(&error))
     }
 
-    fn take(&self, read: Option<(Table, Metadata)>) {
+    fn publish(&self, read: Option<(Table, Metadata)>) {
         let Some((table, metadata)) = read else { return };
         LOG.debug(format_args!("Parsed hosts file into {} entries", table.entries()));
         if let Some(entries) = &self.entries {
@@ -75,7 +75,7 @@ impl HostsFile {
     }
 }
 
-/// Makes the metrics known; those of entries, one for each file, are given back.
+/// Registers the metrics; returns the family of entries, with a gauge per file.
 pub(super) fn register() -> Option<Arc<Family<Gauge>>> {
     let registry = metrics::registry();
     let help = "The timestamp of the last reload of hosts file.";

@@ -1,6 +1,6 @@
-//! Answers A, AAAA and PTR from a hosts file and from lines of the Corefile.
+//! Answers A, AAAA and PTR queries from a hosts file and from lines of the Corefile.
 //!
-//! This is the way of most queries of many servers: it takes no lock and allocates nothing.
+//! A hot path on many servers: it takes no lock and allocates nothing.
 
 mod file;
 mod lines;
@@ -22,10 +22,10 @@ use table::Table;
 
 const LOG: log::Logger = log::plugin("hosts");
 
-/// More records of 14 octets or longer than any message can hold. What is beyond would only be cut off again.
-const MOST_RECORDS: usize = 4700;
+/// Maximum number of records in a reply: more of at least 14 octets than fit into any message.
+const MAX_RECORDS: usize = 4700;
 
-/// Makes the metrics known before any file is read.
+/// Registers the metrics before any file is read.
 pub(crate) fn register_metrics() {
     file::register();
 }
@@ -33,7 +33,7 @@ pub(crate) fn register_metrics() {
 struct Hosts {
     zones: Vec<NameBuf>,
     fallthrough: Fallthrough,
-    /// Other types fall through too, even if the name is known.
+    /// Queries of other types fall through too, even if the name exists.
     fallthrough_unsupported: bool,
     ttl: u32,
     file: Arc<HostsFile>,
@@ -73,7 +73,7 @@ impl Hosts {
                 found.map(<[_]>::len)
             }
             Rtype::PTR => {
-                // Reverse names need not be in our zones; what we do not know is always somebody else's.
+                // Reverse names need not be in the zones; unknown addresses always go to the next plugin.
                 let Some(address) = reverse::address(name) else { return Step::Next };
                 let found = tables.map(|table| table.names(address).len());
                 if found == [0, 0] {
@@ -90,7 +90,7 @@ impl Hosts {
             }
         };
         if found == [0, 0] && !tables.iter().any(|table| table.has(name)) {
-            return self.missing(visit);
+            return self.not_found(visit);
         }
         visit.note(|_| self.sources(found));
         Step::Answer
@@ -98,12 +98,12 @@ impl Hosts {
 }
 
 impl Hosts {
-    /// A reply with these data. Owners are in lower case whatever the client wrote.
+    /// Writes a record for each item of `data`. Owner names are in lower case, as in CoreDNS.
     fn answer(&self, query: &Query, reply: &mut Reply, data: impl Iterator<Item = impl AsRef<[u8]>>) {
         reply.begin(query);
         reply.flags.set(Flags::AA, true);
         let question = &query.question;
-        let mut data = data.take(MOST_RECORDS).peekable();
+        let mut data = data.take(MAX_RECORDS).peekable();
         if data.peek().is_none() {
             return;
         }
@@ -114,24 +114,24 @@ impl Hosts {
         }
     }
 
-    fn missing(&self, visit: &mut Visit<'_>) -> Step {
+    fn not_found(&self, visit: &mut Visit<'_>) -> Step {
         if self.fallthrough.through(visit.query.question.lower()) {
             visit.note(|_| format!("not in {} nor in the Corefile; falls through", self.file.path.display()));
             return Step::Next;
         }
         visit.note(|_| format!("not in {} nor in the Corefile", self.file.path.display()));
-        // A denial needs an SOA record, and a hosts file has none.
+        // NXDOMAIN needs an SOA record, and a hosts file has none.
         Step::fail(Rcode::SERVFAIL)
     }
 
-    /// How many records come from where, for people.
+    /// The number of records from each source, for `explain`.
     fn sources(&self, [file, inline]: [usize; 2]) -> String {
         let path = self.file.path.display();
         match (file, inline) {
-            (0, 0) => format!("the name is known, but has nothing of this type, in {path} and the Corefile"),
-            (file, 0) => format!("{file} from {path}"),
-            (0, inline) => format!("{inline} from the Corefile"),
-            (file, inline) => format!("{file} from {path}, {inline} from the Corefile"),
+            (0, 0) => format!("the name exists in {path} or the Corefile, but has no records of this type"),
+            (file, 0) => format!("records: {file} from {path}"),
+            (0, inline) => format!("records: {inline} from the Corefile"),
+            (file, inline) => format!("records: {file} from {path}, {inline} from the Corefile"),
         }
     }
 }

@@ -12,7 +12,7 @@ use server::Setup;
 use wire::NameBuf;
 
 use super::file::HostsFile;
-use super::lines::Lines;
+use super::lines::LineParser;
 use super::{Hosts, LOG};
 use crate::parse::Fallthrough;
 
@@ -33,7 +33,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         let args = s.c.remaining_args();
         if let Some(file) = args.first() {
             path = s.path(file);
-            warned = look_at(&path, s)?;
+            warned = check_path(&path, s)?;
         }
         zones = s.zones(args.get(1..).unwrap_or_default());
         while s.c.next_block() {
@@ -91,7 +91,7 @@ impl Options {
             "no_reverse" => self.reverse = false,
             "ttl" => self.ttl = ttl(c)?,
             "reload" => self.reload = reload(c)?,
-            // Whatever is no option is a line of a hosts file, but only before `fallthrough`.
+            // Anything else is a line of a hosts file, but only before `fallthrough`.
             first if !self.fallthrough.is_set() => {
                 let mut line = vec![first];
                 line.extend(c.remaining_args());
@@ -104,7 +104,7 @@ impl Options {
 }
 
 fn ttl(c: &mut Dispenser<'_>) -> Result<u32, Diagnostic> {
-    // More arguments than one are let pass.
+    // Further arguments are ignored, as in CoreDNS.
     let Some(text) = c.remaining_args().first().copied() else {
         return Err(c.err("ttl needs a time in second"));
     };
@@ -124,8 +124,8 @@ fn reload(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
     given.not_negative().ok_or_else(|| c.err(format_args!("invalid negative duration for reload '{text}'")))
 }
 
-/// A file that is not there may come; one that cannot be looked at is refused. True if there was reason to warn.
-fn look_at(path: &Path, s: &mut Setup<'_>) -> Result<bool, Diagnostic> {
+/// Rejects a path that cannot be accessed, and warns about a missing file, which may appear later. True if it warned.
+fn check_path(path: &Path, s: &mut Setup<'_>) -> Result<bool, Diagnostic> {
     let shown = path.display();
     let warning = match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => format!("Hosts file {:?} is a directory", shown.to_string()),
@@ -144,14 +144,14 @@ fn look_at(path: &Path, s: &mut Setup<'_>) -> Result<bool, Diagnostic> {
 }
 
 fn build(s: &mut Setup<'_>, path: PathBuf, zones: Vec<NameBuf>, options: Options) -> Arc<HostsFile> {
-    let lines = Lines { zones: zones.clone(), reverse: options.reverse };
+    let parser = LineParser { zones: zones.clone(), reverse: options.reverse };
     let text = io::Cursor::new(options.inline.join("\n"));
-    // Reading from memory does not fail.
-    let inline = lines.read(text, "Inline hosts entries", LOG).unwrap_or_default();
+    // Reading from memory cannot fail.
+    let inline = parser.read(text, "Inline hosts entries", LOG).unwrap_or_default();
     let key = format!("{path:?} {zones:?} {} {}", options.reverse, inline.entries());
-    let make = || HostsFile::new(path, lines, inline.entries());
+    let make = || HostsFile::new(path, parser, inline.entries());
     let follows = options.reload > Duration::ZERO;
-    // Kept, so that a reload while the file is unreadable serves its last good contents.
+    // Survives a reload, so that an unreadable file keeps its last good contents.
     let file = if follows { s.kept(&key, make) } else { Arc::new(make()) };
     if follows {
         let file = Arc::clone(&file);

@@ -1,13 +1,13 @@
-//! The index of one hosts file: names to addresses and addresses to names. It is made once and never changed,
-//! so queries read it without a lock.
+//! The index of one hosts file: names to addresses and addresses to names. It is immutable, so queries read it without a
+//! lock.
 //!
 //! ```text
-//! places (hash of name) ──→ heads[i] ──→ spelled[heads[i]..heads[i+1]]   the name, lower case, wire form
-//!                                    ├─→ v4[..], v6[..]                  its addresses, in the file's order
-//! reverse (sorted by address) ──→ numbers of names ──→ spelled
+//! index (hash of name) ──→ offsets[i] ──→ wire[offsets[i]..offsets[i+1]]   the name, lower case, wire form
+//!                                     ├─→ v4[..], v6[..]                   its addresses, in the file's order
+//! reverse (sorted by address) ──→ indexes of names ──→ wire
 //! ```
 //!
-//! All of one kind lie in one piece of memory, because block lists have millions of names with one address each.
+//! Flat arrays, because block lists have millions of names with one address each.
 
 use std::hash::{BuildHasher, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -16,11 +16,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use wire::{Name, NameBuf};
 
-/// What a hosts file says.
+/// The contents of a hosts file.
 #[derive(Default)]
 pub(super) struct Table {
     exact: Names,
-    /// By the name to the right of the asterisk.
+    /// Wildcards, by the name after the asterisk.
     wild: Names,
     reverse4: Reverse<Ipv4Addr>,
     reverse6: Reverse<Ipv6Addr>,
@@ -28,7 +28,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The IPv4 addresses of a lower-case name. A wildcard stands in only if there are none of this family.
+    /// The IPv4 addresses of a lower-case name. A wildcard applies only if the name has none of this family.
     pub fn v4(&self, name: Name<'_>) -> &[Ipv4Addr] {
         match self.exact.v4(name) {
             [] => covering(name).map_or(&[], |parent| self.wild.v4(parent)),
@@ -47,13 +47,13 @@ impl Table {
         !self.v4(name).is_empty() || !self.v6(name).is_empty()
     }
 
-    /// The names of an address, in the file's order. The address must not be an IPv4 one in IPv6 form.
+    /// The names of an address, in the file's order. The address must not be IPv4-mapped.
     pub fn names(&self, address: IpAddr) -> impl ExactSizeIterator<Item = &[u8]> {
         let numbers = match address {
             IpAddr::V4(ip) => self.reverse4.find(ip),
             IpAddr::V6(ip) => self.reverse6.find(ip),
         };
-        numbers.iter().map(|&number| self.exact.spelled(number as usize))
+        numbers.iter().map(|&number| self.exact.wire(number as usize))
     }
 
     /// Addresses and reverse names together, as the metric counts them.
@@ -70,46 +70,45 @@ fn covering(name: Name<'_>) -> Option<Name<'_>> {
 /// Names with their addresses.
 #[derive(Default)]
 struct Names {
-    /// Seeded: names in queries are chosen by strangers.
+    /// Seeded, since strangers choose the names in queries.
     hasher: RandomState,
-    places: HashTable<u32>,
-    /// Where each name's share of the lists below begins; a last one says where all end.
-    heads: Vec<Head>,
-    spelled: Vec<u8>,
+    index: HashTable<u32>,
+    /// Start of each name's part of the arrays below; the last one is their end.
+    offsets: Vec<Offsets>,
+    wire: Vec<u8>,
     v4: Vec<Ipv4Addr>,
     v6: Vec<Ipv6Addr>,
 }
 
 #[derive(Clone, Copy)]
-struct Head {
-    spelled: u32,
+struct Offsets {
+    wire: u32,
     v4: u32,
     v6: u32,
 }
 
 impl Names {
     fn find(&self, name: Name<'_>) -> Option<usize> {
-        if self.places.is_empty() {
+        if self.index.is_empty() {
             return None;
         }
-        let wanted = name.wire();
-        let found =
-            self.places.find(hash(&self.hasher, wanted), |&place| self.spelled(place as usize) == wanted);
-        found.map(|&place| place as usize)
+        let wire = name.wire();
+        let found = self.index.find(hash(&self.hasher, wire), |&number| self.wire(number as usize) == wire);
+        found.map(|&number| number as usize)
     }
 
-    fn spelled(&self, place: usize) -> &[u8] {
-        &self.spelled[self.heads[place].spelled as usize..self.heads[place + 1].spelled as usize]
+    fn wire(&self, number: usize) -> &[u8] {
+        &self.wire[self.offsets[number].wire as usize..self.offsets[number + 1].wire as usize]
     }
 
     fn v4(&self, name: Name<'_>) -> &[Ipv4Addr] {
-        let Some(place) = self.find(name) else { return &[] };
-        &self.v4[self.heads[place].v4 as usize..self.heads[place + 1].v4 as usize]
+        let Some(number) = self.find(name) else { return &[] };
+        &self.v4[self.offsets[number].v4 as usize..self.offsets[number + 1].v4 as usize]
     }
 
     fn v6(&self, name: Name<'_>) -> &[Ipv6Addr] {
-        let Some(place) = self.find(name) else { return &[] };
-        &self.v6[self.heads[place].v6 as usize..self.heads[place + 1].v6 as usize]
+        let Some(number) = self.find(name) else { return &[] };
+        &self.v6[self.offsets[number].v6 as usize..self.offsets[number + 1].v6 as usize]
     }
 }
 
@@ -119,10 +118,10 @@ fn hash(hasher: &RandomState, bytes: &[u8]) -> u64 {
     state.finish()
 }
 
-/// Addresses in order, each with the numbers of its names.
+/// Sorted addresses, each with the numbers of its names.
 struct Reverse<A> {
     addresses: Vec<A>,
-    /// Where each address's share of the names begins; a last one says where all end.
+    /// Start of each address's part of `names`; the last one is their end.
     starts: Vec<u32>,
     names: Vec<u32>,
 }
@@ -158,18 +157,18 @@ impl<A: Ord + Copy> Reverse<A> {
     }
 }
 
-/// A table in the making.
+/// Builds a [`Table`].
 #[derive(Default)]
 pub(super) struct Builder {
-    exact: Gathering,
-    wild: Gathering,
+    exact: NamesBuilder,
+    wild: NamesBuilder,
     reverse4: Vec<(Ipv4Addr, u32)>,
     reverse6: Vec<(Ipv6Addr, u32)>,
     entries: usize,
 }
 
 impl Builder {
-    /// Adds an address to a name. A name that no query can match (`findable` is false) still has its reverse.
+    /// Adds an address to a name. A name that no query can match (`findable` is false) is still answered for PTR.
     pub fn add(&mut self, name: &NameBuf, findable: bool, address: IpAddr, reverse: bool) {
         self.entries += 1;
         let Some(number) = self.exact.add(name.wire(), findable, address) else { return };
@@ -183,7 +182,7 @@ impl Builder {
         }
     }
 
-    /// Adds an address to all names one label longer than the wildcard without its asterisk.
+    /// Adds an address to all names that the wildcard covers.
     pub fn add_wildcard(&mut self, wildcard: &NameBuf, findable: bool, address: IpAddr) {
         self.entries += 1;
         if let Some(parent) = covering(wildcard.as_name()).filter(|_| findable) {
@@ -202,19 +201,19 @@ impl Builder {
     }
 }
 
-/// [`Names`] in the making: addresses with the numbers of their names, in the file's order.
+/// Builds [`Names`]: addresses with the numbers of their names, in the file's order.
 #[derive(Default)]
-struct Gathering {
+struct NamesBuilder {
     hasher: RandomState,
-    places: HashTable<u32>,
+    index: HashTable<u32>,
     starts: Vec<u32>,
-    spelled: Vec<u8>,
+    wire: Vec<u8>,
     v4: Vec<(u32, Ipv4Addr)>,
     v6: Vec<(u32, Ipv6Addr)>,
 }
 
-impl Gathering {
-    /// The name's number; None once numbers no longer reach, at 4 GiB of names.
+impl NamesBuilder {
+    /// The name's number; None beyond 4 GiB of names, the range of the offsets.
     fn add(&mut self, name: &[u8], findable: bool, address: IpAddr) -> Option<u32> {
         let number = self.number(name, findable)?;
         match address {
@@ -225,23 +224,23 @@ impl Gathering {
     }
 
     fn number(&mut self, name: &[u8], findable: bool) -> Option<u32> {
-        let Gathering { hasher, places, starts, spelled, .. } = self;
+        let NamesBuilder { hasher, index, starts, wire, .. } = self;
         let at = |number: u32| {
             let number = number as usize;
-            let end = starts.get(number + 1).map_or(spelled.len(), |&end| end as usize);
-            &spelled[starts[number] as usize..end]
+            let end = starts.get(number + 1).map_or(wire.len(), |&end| end as usize);
+            &wire[starts[number] as usize..end]
         };
         let hashed = hash(hasher, name);
-        if findable && let Some(&number) = places.find(hashed, |&number| at(number) == name) {
+        if findable && let Some(&number) = index.find(hashed, |&number| at(number) == name) {
             return Some(number);
         }
-        u32::try_from(spelled.len() + name.len()).ok()?;
+        u32::try_from(wire.len() + name.len()).ok()?;
         let number = starts.len() as u32;
         if findable {
-            places.insert_unique(hashed, number, |&number| hash(hasher, at(number)));
+            index.insert_unique(hashed, number, |&number| hash(hasher, at(number)));
         }
-        starts.push(spelled.len() as u32);
-        spelled.extend_from_slice(name);
+        starts.push(wire.len() as u32);
+        wire.extend_from_slice(name);
         Some(number)
     }
 
@@ -249,21 +248,21 @@ impl Gathering {
         // Stable: the addresses of a name stay in the file's order.
         self.v4.sort_by_key(|(number, _)| *number);
         self.v6.sort_by_key(|(number, _)| *number);
-        let mut heads = Vec::with_capacity(self.starts.len() + 1);
+        let mut offsets = Vec::with_capacity(self.starts.len() + 1);
         let (mut v4, mut v6) = (0, 0);
-        for (number, &spelled) in self.starts.iter().enumerate() {
-            heads.push(Head { spelled, v4: v4 as u32, v6: v6 as u32 });
+        for (number, &wire) in self.starts.iter().enumerate() {
+            offsets.push(Offsets { wire, v4: v4 as u32, v6: v6 as u32 });
             let is_of = |owner: u32| owner as usize == number;
             v4 += self.v4[v4..].iter().take_while(|(owner, _)| is_of(*owner)).count();
             v6 += self.v6[v6..].iter().take_while(|(owner, _)| is_of(*owner)).count();
         }
-        heads.push(Head { spelled: self.spelled.len() as u32, v4: v4 as u32, v6: v6 as u32 });
-        self.spelled.shrink_to_fit();
+        offsets.push(Offsets { wire: self.wire.len() as u32, v4: v4 as u32, v6: v6 as u32 });
+        self.wire.shrink_to_fit();
         Names {
             hasher: self.hasher,
-            places: self.places,
-            heads,
-            spelled: self.spelled,
+            index: self.index,
+            offsets,
+            wire: self.wire,
             v4: self.v4.iter().map(|(_, ip)| *ip).collect(),
             v6: self.v6.iter().map(|(_, ip)| *ip).collect(),
         }

@@ -5,12 +5,12 @@ use std::path::Path;
 use server::{Config, Input, config, log};
 use wire::NameBuf;
 
-use super::lines::Lines;
+use super::lines::LineParser;
 use super::table::Table;
 use crate::harness::{answer, ask, configure, refused, service};
 use crate::{reverse, spoilt};
 
-/// What hosts files may hold, and more.
+/// Valid and invalid lines.
 const HOSTS: &str = r"# comment
 10.0.0.1 a.example.org A2.Example.ORG.  # trailing other.example.org
 10.0.0.2	a.example.org
@@ -34,7 +34,7 @@ notanip x.example.org
 10.0.0.14 both.example.org
 ";
 
-/// A configuration and a table of questions, each followed by its answer. The tables are what CoreDNS says.
+/// Checks a table of questions, each followed by its answer, which is CoreDNS's.
 fn check_all(options: &str, table: &str) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("hosts"), HOSTS).unwrap();
@@ -336,7 +336,7 @@ nosuch.example.org TXT
 
 fn table(text: &str, zone: &str, reverse: bool) -> Table {
     let zones = vec![NameBuf::parse(zone).unwrap()];
-    Lines { zones, reverse }.read(text.as_bytes(), "test", log::plugin("hosts")).unwrap()
+    LineParser { zones, reverse }.read(text.as_bytes(), "test", log::plugin("hosts")).unwrap()
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn entries_are_counted() {
 }
 
 #[test]
-fn long_fields_are_passed_over() {
+fn long_fields_are_ignored() {
     let long = "x".repeat(1025);
     let text = format!("{long} a\n10.0.0.1 {long} b {}\n10.0.0.2 c", "y".repeat(1024));
     let table = table(&text, ".", true);
@@ -378,7 +378,7 @@ fn many_names() {
     assert_eq!(table.names("10.0.1.1".parse().unwrap()).len(), 2);
 }
 
-/// A reply has no room for a million names; those beyond any message are not even tried.
+/// Names beyond the size of any message are not written.
 #[test]
 fn one_address_of_very_many_names() {
     let folder = tempfile::tempdir().unwrap();
@@ -451,7 +451,7 @@ fn the_file_is_read_again_when_it_changes() {
     spoilt::check(&path, |version| format!("10.0.0.{version} a\n"), || (task.work)(), last);
 }
 
-/// A file that is unsuitable from the start is named once, and waited for.
+/// A file that cannot be read at setup gives one warning.
 #[test]
 fn unsuitable_files() {
     let folder = tempfile::tempdir().unwrap();
@@ -473,9 +473,9 @@ fn unsuitable_files() {
     assert!(config.warnings.is_empty());
 }
 
-/// What was read stays over a reload if it cannot be read again just then.
+/// Contents survive a reload if the file cannot be read then.
 #[test]
-fn reloads_keep_what_was_read() {
+fn contents_survive_a_reload() {
     let folder = tempfile::tempdir().unwrap();
     let [hosts, weights] = ["hosts", "weights"].map(|name| folder.path().join(name));
     fs::write(&hosts, "10.0.0.1 a\n").unwrap();
@@ -498,7 +498,7 @@ fn reloads_keep_what_was_read() {
 }
 
 #[test]
-fn reasons_name_the_source() {
+fn explain_names_the_source() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hosts");
     fs::write(&path, "10.0.0.1 a b\n").unwrap();
@@ -506,10 +506,10 @@ fn reasons_name_the_source() {
     let service =
         service(&format!(". {{\n hosts {shown} {{\n 10.0.1.1 b c\n fallthrough d\n }}\n whoami\n}}"));
     for (question, note) in [
-        ("a A", format!("1 from {shown}")),
-        ("b A", format!("1 from {shown}, 1 from the Corefile")),
-        ("c A", "1 from the Corefile".to_owned()),
-        ("c TXT", format!("the name is known, but has nothing of this type, in {shown} and the Corefile")),
+        ("a A", format!("records: 1 from {shown}")),
+        ("b A", format!("records: 1 from {shown}, 1 from the Corefile")),
+        ("c A", "records: 1 from the Corefile".to_owned()),
+        ("c TXT", format!("the name exists in {shown} or the Corefile, but has no records of this type")),
         ("d A", format!("not in {shown} nor in the Corefile; falls through")),
         ("e A", format!("not in {shown} nor in the Corefile")),
     ] {
@@ -523,7 +523,7 @@ fn corefile(folder: &Path, body: &str) -> String {
 }
 
 #[test]
-fn options_taken() {
+fn accepted_options() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("f"), HOSTS).unwrap();
     for (body, tasks, warnings) in [
@@ -547,7 +547,7 @@ fn options_taken() {
 }
 
 #[test]
-fn options_refused() {
+fn rejected_options() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("f"), HOSTS).unwrap();
     let f = folder.path().join("f").display().to_string();
