@@ -1,6 +1,6 @@
-//! Changes the order of addresses in replies, so that clients that take the first one spread over all.
+//! Reorders addresses in replies, so that clients that use the first one are spread over all.
 //!
-//! Records are moved where they are: a reply is the worker's own, and nothing is allocated.
+//! Records are reordered in place, without allocation.
 
 mod order;
 mod prefer;
@@ -23,20 +23,20 @@ use weights::WeightFile;
 const LOG: log::Logger = log::plugin("loadbalance");
 
 thread_local! {
-    /// Nobody gains anything from guessing which address comes first, so the cheap generator will do.
+    /// Not cryptographic: predicting the order is of no use to an attacker.
     static RANDOM: RefCell<SmallRng> = RefCell::new(rand::make_rng());
 }
 
 struct LoadBalance {
     policy: Policy,
-    /// Networks whose addresses come first, the most wanted ones before the others.
+    /// Networks whose addresses come first, in order of preference.
     prefer: Vec<Prefix>,
 }
 
 enum Policy {
     /// All orders are equally likely.
     RoundRobin,
-    /// The first address is drawn by weight, the others stay.
+    /// The first address is drawn by weight, the others keep their order.
     Weighted(Arc<WeightFile>),
 }
 
@@ -59,7 +59,7 @@ impl Plugin for LoadBalance {
             return Turn::Up;
         }
         RANDOM.with_borrow_mut(|random| self.balance(question, visit.reply, random));
-        visit.note(|_| self.what_was_done());
+        visit.note(|_| self.explanation());
         Turn::Up
     }
 }
@@ -88,11 +88,13 @@ impl LoadBalance {
         }
     }
 
-    fn what_was_done(&self) -> String {
-        let done = match &self.policy {
-            Policy::RoundRobin => "shuffled the addresses".to_owned(),
-            Policy::Weighted(file) => format!("drew the first address by {}", file.path.display()),
+    fn explanation(&self) -> String {
+        let order = match &self.policy {
+            Policy::RoundRobin => "addresses shuffled".to_owned(),
+            Policy::Weighted(file) => {
+                format!("first address drawn by the weights in {}", file.path.display())
+            }
         };
-        if self.prefer.is_empty() { done } else { format!("{done}, preferred networks first") }
+        if self.prefer.is_empty() { order } else { format!("{order}, preferred networks first") }
     }
 }

@@ -1,6 +1,6 @@
 //! The order of records in a section: aliases, everything else, addresses, mail exchangers.
 //!
-//! Aliases come first because some stub resolvers take the first address they see after them.
+//! Aliases come first because some stub resolvers use the first address after them.
 
 use std::ops::Range;
 
@@ -40,8 +40,7 @@ pub(super) fn shuffle(reply: &mut Reply, section: Section, random: &mut SmallRng
     records[mail..].shuffle(random);
 }
 
-/// Groups the records and swaps one address, drawn by weight, with the first one. Without addresses nothing
-/// moves.
+/// Groups the records and swaps an address drawn by weight with the first one. Without addresses it changes nothing.
 pub(super) fn draw(
     reply: &mut Reply,
     section: Section,
@@ -70,7 +69,7 @@ pub(super) fn draw(
     }
 }
 
-/// Brings the groups into order; within a group nothing changes.
+/// Sorts the records by group, stably.
 fn arrange(reply: &mut Reply, section: Section) {
     let records = reply.section(section);
     if records.is_sorted_by_key(group) {
@@ -78,25 +77,25 @@ fn arrange(reply: &mut Reply, section: Section) {
     }
     let (mut done, end) = (0, records.len());
     for wanted in [Group::Alias, Group::Rest, Group::Address] {
-        done += gather(reply, section, done..end, &|_, record| group(record) == wanted);
+        done += partition(reply, section, done..end, &|_, record| group(record) == wanted);
     }
 }
 
-/// Moves the wanted records of a range to its front without changing the order among them or among the others, and
-/// says how many there are. Halves are done first and then brought together by a rotation, so no memory is needed.
-pub(super) fn gather(
+/// Stable partition: moves matching records of a range to its front and returns their number. Partitions both halves,
+/// then joins them by a rotation, so it needs no memory.
+pub(super) fn partition(
     reply: &mut Reply,
     section: Section,
     range: Range<usize>,
-    wanted: &impl Fn(&Reply, &Record) -> bool,
+    matches: &impl Fn(&Reply, &Record) -> bool,
 ) -> usize {
     match range.len() {
         0 => 0,
-        1 => usize::from(wanted(reply, &reply.section(section)[range.start])),
+        1 => usize::from(matches(reply, &reply.section(section)[range.start])),
         len => {
             let middle = range.start + len / 2;
-            let left = gather(reply, section, range.start..middle, wanted);
-            let right = gather(reply, section, middle..range.end, wanted);
+            let left = partition(reply, section, range.start..middle, matches);
+            let right = partition(reply, section, middle..range.end, matches);
             let start = range.start + left;
             reply.section_mut(section)[start..middle + right].rotate_left(middle - start);
             left + right

@@ -15,7 +15,7 @@ use super::{LoadBalance, Policy};
 use crate::followed::Failure;
 
 const DEFAULT_RELOAD: Duration = Duration::from_secs(30);
-/// All that CoreDNS says about a file it cannot open.
+/// CoreDNS's error for a file it cannot open.
 const OPEN_ERROR: &str = "weight file open error";
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
@@ -33,7 +33,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
                 let reload = weighted_block(&mut s.c)?;
                 let key = path.display().to_string();
                 let make = || WeightFile::new(path);
-                // Kept, so that a reload while the file is unreadable serves the last good weights.
+                // Survives a reload, so that an unreadable file keeps its last good weights.
                 let follows = reload > Duration::ZERO;
                 file = Some((if follows { s.kept(&key, make) } else { Arc::new(make()) }, reload));
                 (weighted, prefer) = (true, Vec::new());
@@ -44,7 +44,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         block(&mut s.c, &mut prefer)?;
     }
     if let Some((file, reload)) = &file {
-        watch(s, file, *reload)?;
+        read_and_follow(s, file, *reload)?;
     }
     let policy = match file {
         Some((file, _)) if weighted => Policy::Weighted(file),
@@ -62,7 +62,7 @@ fn weighted_block(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
             "reload" => {
                 reload = match c.remaining_args()[..] {
                     [] => return Err(c.err("reload duration value is missing")),
-                    // CoreDNS takes one below zero here, and then panics.
+                    // CoreDNS accepts a negative duration here, and then panics.
                     [text] => GoDuration::parse(text)
                         .ok()
                         .and_then(GoDuration::not_negative)
@@ -91,8 +91,8 @@ fn block(c: &mut Dispenser<'_>, prefer: &mut Vec<Prefix>) -> Result<(), Diagnost
     Ok(())
 }
 
-/// Reads the weights and has them read again and again. A file that is not there yet is waited for.
-fn watch(s: &mut Setup<'_>, file: &Arc<WeightFile>, reload: Duration) -> Result<(), Diagnostic> {
+/// Reads the weights, and again at the interval. A missing file may appear later.
+fn read_and_follow(s: &mut Setup<'_>, file: &Arc<WeightFile>, reload: Duration) -> Result<(), Diagnostic> {
     match file.read() {
         Ok(()) => {}
         // A folder, a FIFO, or too large.

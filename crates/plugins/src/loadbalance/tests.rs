@@ -12,7 +12,7 @@ use crate::followed::Failure;
 use crate::harness::{answer, configure, refused, service};
 use crate::spoilt;
 
-/// A reply from words: `A10.0.0.1` is an address, anything else a type whose data is the number behind it.
+/// A reply from words: `A10.0.0.1` is an address, any other word a type with a number as its data.
 fn reply(section: Section, words: &str) -> Reply {
     let mut reply = Reply::new();
     reply.flags = Flags::QR;
@@ -55,7 +55,7 @@ fn round_robin(prefer: &[&str]) -> LoadBalance {
 }
 
 #[test]
-fn groups_keep_their_places() {
+fn records_are_grouped_by_type() {
     for (before, after) in [
         ("", ""),
         ("TXT1", "TXT1"),
@@ -98,7 +98,7 @@ fn in_a_chain() {
     let seen: BTreeSet<String> = (0..200).map(|_| answer(&service, "a A")).collect();
     assert_eq!(seen.len(), 6, "{seen:?}");
     assert!(seen.iter().all(|text| text.lines().count() == 4 && text.starts_with("NOERROR qr,aa\n")));
-    // Failures are not replies yet.
+    // Failures have no records yet.
     assert_eq!(answer(&service, "b A").trim(), "SERVFAIL qr");
 }
 
@@ -108,7 +108,7 @@ fn preferred_networks() {
         (&["10.2.0.0/16"][..], "A10.1.0.1 A10.2.0.1", "A10.2.0.1 A10.1.0.1"),
         (&["10.3.0.0/16", "10.2.0.0/16"], "A10.1.0.1 A10.2.0.1 A10.3.0.1", "A10.3.0.1 A10.2.0.1 A10.1.0.1"),
         (&["2001:db8::/32"], "A10.1.0.1 AAAA2001:db8::1 TXT1", "AAAA2001:db8::1 A10.1.0.1 TXT1"),
-        // Everything else goes behind the addresses here, while without `prefer` it goes before them.
+        // Other records go after the addresses; without `prefer` they go before them.
         (&["10.0.0.0/8"], "TXT1 MX1 TXT2 A10.1.0.1 CNAME1", "CNAME1 A10.1.0.1 MX1 TXT1 TXT2"),
         (&["192.0.2.0/24"], "TXT1 A10.0.0.1", "A10.0.0.1 TXT1"),
     ] {
@@ -177,7 +177,7 @@ fn weights_by_name() {
 }
 
 #[test]
-fn wrong_weight_files() {
+fn invalid_weight_files() {
     let long = "x".repeat(65536);
     for (contents, error) in [
         ("10.0.0.1", "wrong domain name:\"10.0.0.1\" in weight file w. (Maybe a missing weight value?)"),
@@ -218,7 +218,7 @@ fn the_first_address_is_drawn_by_weight() {
     }
     assert!(counts.is_empty(), "{counts:?}");
 
-    // Other questions, other sections and sections without addresses are left alone.
+    // Other query types, other sections and sections without addresses are unchanged.
     for (qtype, section, before) in [
         (Rtype::MX, Section::Additional, "A10.0.0.1 CNAME1"),
         (Rtype::A, Section::Authority, "A10.0.0.1 CNAME1"),
@@ -241,7 +241,7 @@ fn weight_files_are_read_again() {
     let weight = || file.weights().of(name("a").as_name(), &[10, 0, 0, 1]);
     assert!(matches!(file.read(), Err(Failure::Open(_))));
     spoilt::check(&path, |weight| format!("a\n10.0.0.1 {weight}\n"), || file.refresh(), || Some(weight()));
-    // One that is wrong is no better than one that is gone.
+    // An invalid file leaves the weights unchanged.
     let last = weight();
     std::fs::write(&path, "a\n10.0.0.1 x\n").unwrap();
     file.refresh();

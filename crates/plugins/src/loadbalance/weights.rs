@@ -1,4 +1,4 @@
-//! The file of weights: names, each followed by its addresses with a number between 1 and 255.
+//! The weight file: names, each followed by its addresses with a weight between 1 and 255.
 
 use std::fs::File;
 use std::io::Take;
@@ -15,8 +15,8 @@ use super::LOG;
 use super::prefer::address;
 use crate::followed::{Failure, Followed, whole};
 
-/// From this length on CoreDNS gives up on a line.
-const TOO_LONG: usize = 64 * 1024;
+/// CoreDNS rejects lines of this length.
+const MAX_LINE: usize = 64 * 1024;
 
 pub(super) struct WeightFile {
     pub path: PathBuf,
@@ -24,14 +24,14 @@ pub(super) struct WeightFile {
     followed: Mutex<Followed>,
 }
 
-/// Weights by name. The spelling of names counts: CoreDNS compares them octet for octet.
+/// Weights by name. Names are case-sensitive: CoreDNS compares them octet by octet.
 #[derive(Default, Debug)]
 pub(super) struct Weights {
     names: HashMap<Box<[u8]>, Vec<(IpAddr, u8)>, RandomState>,
 }
 
 impl Weights {
-    /// The weight of a name's address, given as record data; 1 if the file has none.
+    /// The weight of a name's address, given as record data; 1 if not in the file.
     pub fn of(&self, name: Name<'_>, data: &[u8]) -> u8 {
         let Some(weights) = self.names.get(name.wire()) else { return 1 };
         let Some(address) = address(data) else { return 1 };
@@ -52,14 +52,14 @@ impl WeightFile {
     /// Reads the file for the first time.
     pub fn read(&self) -> Result<(), Failure> {
         let read = self.followed().read(|file| self.load(file))?;
-        self.take(read.map(|(weights, _)| weights));
+        self.publish(read.map(|(weights, _)| weights));
         Ok(())
     }
 
-    /// Reads the file if it changed. A file that is wrong leaves the weights as they are.
+    /// Reads the file if it changed. An invalid file leaves the weights unchanged.
     pub fn refresh(&self) {
         let read = self.followed().follow(LOG, |file| self.load(file));
-        self.take(read.map(|(weights, _)| weights));
+        self.publish(read.map(|(weights, _)| weights));
     }
 
     fn followed(&self) -> MutexGuard<'_, Followed> {
@@ -70,19 +70,19 @@ impl WeightFile {
         parse(&String::from_utf8_lossy(&whole(file)?), &self.path.display().to_string())
     }
 
-    fn take(&self, weights: Option<Weights>) {
+    fn publish(&self, weights: Option<Weights>) {
         let Some(weights) = weights else { return };
         self.weights.store(Arc::new(weights));
         LOG.info(format_args!("Successfully reloaded weight file {}", self.path.display()));
     }
 }
 
-/// Reads lines of either one word, a name, or two, an address of that name and its weight.
+/// Parses lines of one field, a name, or two, an address of that name and its weight.
 pub(super) fn parse(contents: &str, file: &str) -> Result<Weights, String> {
     let mut weights = Weights::default();
     let mut name: Option<&str> = None;
     for line in contents.split('\n') {
-        if line.len() >= TOO_LONG {
+        if line.len() >= MAX_LINE {
             return Err(format!("weight file {file} parsing error:bufio.Scanner: token too long"));
         }
         let line = line.trim();
@@ -115,7 +115,7 @@ pub(super) fn parse(contents: &str, file: &str) -> Result<Weights, String> {
     Ok(weights)
 }
 
-/// The name as replies have it; None if no reply can have it, because it is no name or escaped in another way.
+/// The name in wire form; None if no reply can have it: an invalid name, or one with other escapes.
 fn key(text: &str) -> Option<Box<[u8]>> {
     let name = NameBuf::parse(text).ok()?;
     let canonical = name.to_string();
