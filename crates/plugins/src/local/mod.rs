@@ -1,7 +1,7 @@
-//! Answers for names that mean this very machine, so that they never leave it.
+//! Answers queries for the local host, so that they do not leak to upstreams.
 //!
-//! Two sorts of names are ours: everything under `localhost` (and, as the resolver's search path makes such
-//! names, everything that begins with it), and the reverse zones of the IPv4 networks 0, 127 and 255.
+//! These are names at or under `localhost`, names that begin with it, which the resolver's search path makes, and the
+//! reverse zones of the IPv4 networks 0, 127 and 255.
 
 mod setup;
 #[cfg(test)]
@@ -31,7 +31,7 @@ pub(crate) fn register_metrics() -> Result<(), RegisterError> {
 struct Local {
     /// The zones of this plugin, `localhost` first.
     zones: [NameBuf; 4],
-    /// Whether `localhost.example.org` is the local host as well.
+    /// Whether `localhost.example.org` is the local host too.
     prefix: bool,
 }
 
@@ -43,7 +43,7 @@ impl Plugin for Local {
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let question = &visit.query.question;
         let name = question.lower();
-        if self.is_beside_localhost(name) {
+        if self.is_special_localhost(name) {
             LOCALHOST_REQUESTS.inc();
             LOG.debug(format_args!(
                 "Intercepting localhost query for \"{name}\" {}, from {}",
@@ -56,7 +56,7 @@ impl Plugin for Local {
                 Rtype::A | Rtype::AAAA => push_loopback(reply, qtype),
                 _ => push_soa(reply, Section::Authority, 0),
             }
-            visit.note(|_| "a name of the local host".to_owned());
+            visit.note(|_| "name under or beginning with localhost".to_owned());
             return Step::Answer;
         }
         let Some((zone, at)) =
@@ -90,8 +90,8 @@ impl Plugin for Local {
 }
 
 impl Local {
-    /// `x.localhost.`, and unless it is turned off `localhost.x.`; not `localhost.` itself.
-    fn is_beside_localhost(&self, name: Name<'_>) -> bool {
+    /// Whether it is `x.localhost.` or, unless turned off, `localhost.x.`; false for `localhost.` itself.
+    fn is_special_localhost(&self, name: Name<'_>) -> bool {
         let Some(rest) = name.parent().filter(|rest| !rest.is_root()) else { return false };
         rest.is_under(self.zones[0].as_name()) || self.prefix && name.labels().next() == Some(b"localhost")
     }
@@ -103,7 +103,7 @@ fn push_loopback(reply: &mut Reply, qtype: Rtype) {
     reply.push(Section::Answer, Owner::Question(0), qtype, TTL, data);
 }
 
-/// A start of authority at the part of the question from `at` on, in the client's spelling.
+/// An SOA record owned by the part of the question from `at` on, in the client's spelling.
 fn push_soa(reply: &mut Reply, section: Section, at: u8) {
     reply.push_with(section, Owner::Question(at), Rtype::SOA, wire::Class::IN, TTL, |data| {
         data.bytes(LOCALHOST).bytes(ROOT_AT_LOCALHOST).u32(1).u32(0).u32(0).u32(0).u32(TTL);

@@ -53,7 +53,7 @@ fn answers() {
 }
 
 #[test]
-fn the_prefix_can_be_off() {
+fn localhost_prefix_off() {
     let corefile = ". {\n local {\n localhost_prefix off\n }\n erratic {\n drop 0\n }\n}";
     for (question, expected) in [
         ("localhost.example.org A", "NOERROR qr,aa\nanswer: localhost.example.org. 0 IN A 192.0.2.53"),
@@ -64,7 +64,7 @@ fn the_prefix_can_be_off() {
 }
 
 #[test]
-fn names_beside_localhost_are_counted() {
+fn special_localhost_names_are_counted() {
     let before = LOCALHOST_REQUESTS.get();
     check(
         CHAIN,
