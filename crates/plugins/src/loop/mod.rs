@@ -1,5 +1,5 @@
-//! `loop`: asks the server itself for a name nobody else knows. If that query comes back more than twice,
-//! something forwards our own queries to us, and the process ends before it drowns.
+//! Detects forwarding loops: sends a query for a random name to the server itself. If that query arrives three times,
+//! it is being forwarded back, and the process exits before the loop exhausts it.
 //!
 //! ```text
 //! start ─→ HINFO <random>.<random>.zone ─→ own listener ─→ query: seen 1 ─→ forward ─→ own listener ─→ seen 2 …
@@ -19,22 +19,22 @@ use wire::{Name, NameBuf, Rtype};
 
 pub(crate) use setup::setup;
 
-/// Once is the probe itself; twice may still be a client that asked again.
-const TOO_OFTEN: u32 = 3;
+/// The probe arrives once; a second time may be a retry.
+const LOOP_THRESHOLD: u32 = 3;
 
 pub(crate) struct Loop {
-    watch: Arc<Watch>,
+    probe: Arc<ProbeState>,
 }
 
-/// What the probe and the chain share.
-pub(super) struct Watch {
+/// State shared by the probe task and the plugin.
+pub(super) struct ProbeState {
     zone: NameBuf,
-    /// In lower case.
+    /// The probe's name, in lower case.
     name: NameBuf,
-    /// Where the probe goes, as the log shows it: `:53`.
+    /// Destination of the probe, as logged: `:53`.
     address: OnceLock<String>,
     seen: AtomicU32,
-    /// The probe is over; the name is like any other.
+    /// The probe has ended; its name has no meaning any more.
     off: AtomicBool,
 }
 
@@ -45,10 +45,10 @@ impl Plugin for Loop {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let question = &visit.query.question;
-        if question.qtype == Rtype::HINFO && self.watch.is_loop(question.lower()) {
-            let detected = self.watch.detected(&visit.client.remote.to_string());
-            log::fatal(Some("loop"), format_args!("{detected}"));
-            // A loop eats all there is; to stop at once is kinder to the machine, and noticed.
+        if question.qtype == Rtype::HINFO && self.probe.is_loop(question.lower()) {
+            let message = self.probe.message(&visit.client.remote.to_string());
+            log::fatal(Some("loop"), format_args!("{message}"));
+            // A loop uses up all CPU and memory; exiting at once is safer, and noticed.
             std::process::exit(1);
         }
         Step::Next
@@ -57,25 +57,25 @@ impl Plugin for Loop {
     fn link(&self, link: &Link<'_>) {
         if let Some((server, _)) = link.served().first() {
             let address = server.strip_prefix("dns://").unwrap_or(server);
-            // Only the first counts, if a plugin were linked twice.
-            let _ = self.watch.address.set(address.to_owned());
+            // Fails only if the plugin is linked twice; the first address counts.
+            let _ = self.probe.address.set(address.to_owned());
         }
     }
 
     fn start(&self) {
-        let watch = Arc::clone(&self.watch);
-        supervise::spawn(runtime::handle(), "loop-probe", move || probe::run(Arc::clone(&watch)));
+        let state = Arc::clone(&self.probe);
+        supervise::spawn(runtime::handle(), "loop-probe", move || probe::run(Arc::clone(&state)));
     }
 
     fn stop(&self) {
-        self.watch.off.store(true, Ordering::Relaxed);
+        self.probe.off.store(true, Ordering::Relaxed);
     }
 }
 
-impl Watch {
-    fn new(zone: NameBuf) -> Watch {
+impl ProbeState {
+    fn new(zone: NameBuf) -> ProbeState {
         let name = probe::name(&zone);
-        Watch {
+        ProbeState {
             off: AtomicBool::new(name.is_none()),
             name: name.unwrap_or(NameBuf::root()),
             zone,
@@ -84,14 +84,14 @@ impl Watch {
         }
     }
 
-    /// Notes a name that was asked for; true when ours was seen too often.
+    /// Counts a query for the probe's name; true at the third.
     fn is_loop(&self, name: Name<'_>) -> bool {
         !self.off.load(Ordering::Relaxed)
             && name == self.name.as_name()
-            && self.seen.fetch_add(1, Ordering::Relaxed) + 1 >= TOO_OFTEN
+            && self.seen.fetch_add(1, Ordering::Relaxed) + 1 >= LOOP_THRESHOLD
     }
 
-    fn detected(&self, remote: &str) -> String {
+    fn message(&self, remote: &str) -> String {
         let address = self.address.get().map_or("", String::as_str);
         let zone = golang::quoted(&self.zone.to_string());
         format!(

@@ -1,4 +1,4 @@
-//! The query to ourselves.
+//! The probe: a query to the server itself.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -9,38 +9,38 @@ use tokio::time::{Instant, sleep};
 use upstream::{Network, Options, Scheme, Upstream};
 use wire::{NameBuf, Query, Rtype};
 
-use super::Watch;
+use super::ProbeState;
 
-/// How long to try; the listeners may not be up at once.
-const TRY_FOR: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_secs(1);
-/// How long after an answer the name is still watched: the answer may overtake the loop.
+/// How long to retry; listeners may not be up at once.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// How long to count after a reply, which may arrive before the looping query.
 const LINGER: Duration = Duration::from_secs(2);
 const UDP_SIZE: u16 = 512;
 
-/// Asks until there is an answer of any kind. From then on the name means nothing, so that who finds it out
-/// cannot end the process with it.
-pub(super) async fn run(watch: Arc<Watch>) {
-    let end = Instant::now() + TRY_FOR;
-    if let Some(addr) = watch.address.get().and_then(|address| target(address)) {
-        // Not one of the upstreams people count.
+/// Sends the probe until there is a reply of any kind. Then the name loses its meaning, so that a client that learns it
+/// cannot stop the process.
+pub(super) async fn run(state: Arc<ProbeState>) {
+    let end = Instant::now() + PROBE_TIMEOUT;
+    if let Some(addr) = state.address.get().and_then(|address| target(address)) {
+        // Without a proxy name it is not counted in the metrics.
         let upstream = Upstream::new(Options { proxy_name: "", ..Options::new(Scheme::Dns, addr) });
-        let packet = Query::ask(watch.name.as_name(), Rtype::HINFO).to_packet();
-        while Instant::now() < end && !watch.off.load(Ordering::Relaxed) {
+        let packet = Query::ask(state.name.as_name(), Rtype::HINFO).to_packet();
+        while Instant::now() < end && !state.off.load(Ordering::Relaxed) {
             if upstream.exchange(&packet, Network::Udp, UDP_SIZE).await.is_ok() {
                 sleep(LINGER).await;
                 break;
             }
-            // The next attempt counts from the beginning: it is asked under the same name.
-            watch.seen.store(0, Ordering::Relaxed);
-            sleep(PAUSE).await;
+            // The next attempt uses the same name, so the count restarts.
+            state.seen.store(0, Ordering::Relaxed);
+            sleep(RETRY_INTERVAL).await;
         }
         upstream.stop();
     }
-    watch.off.store(true, Ordering::Relaxed);
+    state.off.store(true, Ordering::Relaxed);
 }
 
-/// Where to reach a listener from here; one on all addresses is found on the loopback.
+/// The address to reach a listener at; the loopback for one on all addresses.
 pub(super) fn target(address: &str) -> Option<SocketAddr> {
     let addr: SocketAddr = match address.strip_prefix(':') {
         Some(port) => SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port.parse().ok()?),
@@ -52,8 +52,7 @@ pub(super) fn target(address: &str) -> Option<SocketAddr> {
     Some(addr)
 }
 
-/// A name under the zone that nobody can guess: two random numbers of 62 bits.
-/// None under a zone that leaves no room for it.
+/// An unguessable name under the zone: two random numbers of 62 bits. None if the zone leaves no room.
 pub(super) fn name(zone: &NameBuf) -> Option<NameBuf> {
     let mut name = zone.clone();
     let fits = (0..2).all(|_| name.prepend((rand::random::<u64>() >> 2).to_string().as_bytes()));

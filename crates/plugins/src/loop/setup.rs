@@ -6,7 +6,7 @@ use corefile::Diagnostic;
 use server::Setup;
 use wire::NameBuf;
 
-use super::{Loop, Watch};
+use super::{Loop, ProbeState};
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut seen = false;
@@ -18,10 +18,10 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             return Err(s.c.arg_err());
         }
     }
-    // Of several zones only the first is watched.
+    // Only the first zone is probed.
     let zone = s.keys().first().and_then(|key| NameBuf::parse(&key.zone).ok());
     let mut zone = zone.unwrap_or(NameBuf::root());
     zone.make_lower();
-    s.add(Loop { watch: Arc::new(Watch::new(zone)) });
+    s.add(Loop { probe: Arc::new(ProbeState::new(zone)) });
     Ok(())
 }

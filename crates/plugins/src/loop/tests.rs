@@ -7,11 +7,11 @@ use server::Plugin;
 use wire::NameBuf;
 
 use super::probe::{name, target};
-use super::{Loop, Watch};
+use super::{Loop, ProbeState};
 use crate::harness::{answer, configure, refused, service};
 
 #[test]
-fn lines() {
+fn accepted_and_rejected_lines() {
     assert!(configure(". {\n loop\n}").is_ok());
     assert_eq!(
         refused(". {\n loop x\n}"),
@@ -40,25 +40,25 @@ fn names_are_two_random_numbers_under_the_zone() {
 }
 
 #[test]
-fn the_third_time_is_a_loop() {
-    let watch = Watch::new(NameBuf::parse("Example.org").expect("a zone"));
-    watch.address.set(":53".into()).expect("not set yet");
-    let (own, other) = (watch.name.clone(), NameBuf::parse("a.example.org").expect("a name"));
-    let seen: Vec<bool> = [&own, &own, &other, &own].map(|name| watch.is_loop(name.as_name())).to_vec();
+fn the_third_arrival_is_a_loop() {
+    let state = ProbeState::new(NameBuf::parse("Example.org").expect("a zone"));
+    state.address.set(":53".into()).expect("not set yet");
+    let (own, other) = (state.name.clone(), NameBuf::parse("a.example.org").expect("a name"));
+    let seen: Vec<bool> = [&own, &own, &other, &own].map(|name| state.is_loop(name.as_name())).to_vec();
     assert_eq!(seen, [false, false, false, true]);
     assert_eq!(
-        watch.detected("127.0.0.1:4711"),
+        state.message("127.0.0.1:4711"),
         format!(
             "Loop (127.0.0.1:4711 -> :53) detected for zone \"Example.org.\", see \
              https://coredns.io/plugins/loop#troubleshooting. Query: \"HINFO {own}\""
         )
     );
-    watch.off.store(true, Ordering::Relaxed);
-    assert!(!watch.is_loop(own.as_name()));
+    state.off.store(true, Ordering::Relaxed);
+    assert!(!state.is_loop(own.as_name()));
 }
 
 #[test]
-fn where_the_probe_goes() {
+fn probe_destination() {
     for (address, expected) in [
         (":53", Some("127.0.0.1:53")),
         ("0.0.0.0:1053", Some("127.0.0.1:1053")),
@@ -72,7 +72,7 @@ fn where_the_probe_goes() {
 }
 
 #[test]
-fn queries_pass() {
+fn other_queries_pass() {
     let service = service(". {\n loop\n whoami\n}");
     for question in ["example.org A", "1.2 HINFO"] {
         assert!(answer(&service, question).starts_with("NOERROR"), "{question}");
@@ -83,14 +83,14 @@ fn queries_pass() {
 fn the_probe_survives_a_panic() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a limit");
-    let watch = Arc::new(Watch::new(NameBuf::parse("example.org").expect("a zone")));
+    let state = Arc::new(ProbeState::new(NameBuf::parse("example.org").expect("a zone")));
     let address = socket.local_addr().expect("an address").to_string();
-    watch.address.set(address).expect("not set yet");
-    let probing = Loop { watch };
+    state.address.set(address).expect("not set yet");
+    let plugin = Loop { probe: state };
     supervise::inject::arm("loop-probe", 1);
-    probing.start();
+    plugin.start();
     let mut packet = [0; 512];
     assert!(socket.recv(&mut packet).is_ok_and(|length| length > 12));
     assert_eq!(supervise::panics("loop-probe"), 1);
-    probing.stop();
+    plugin.stop();
 }
