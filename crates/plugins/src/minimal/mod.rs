@@ -1,4 +1,4 @@
-//! Leaves out of a reply what the client did not ask for.
+//! Removes the authority and additional sections from replies where the client does not need them.
 
 mod setup;
 #[cfg(test)]
@@ -29,18 +29,18 @@ impl Plugin for Minimal {
         let before = visit.reply.records().len();
         visit.reply.retain(Section::Authority, |_| false);
         visit.reply.retain(Section::Additional, |_| false);
-        // OPT is an additional record like any other; the client's own is reflected in its place.
+        // OPT is an additional record too; the server adds the client's own.
         visit.reply.opt = None;
-        let gone = before - visit.reply.records().len();
-        if gone > 0 {
-            visit.note(|_| format!("left out {gone} records"));
+        let removed = before - visit.reply.records().len();
+        if removed > 0 {
+            visit.note(|_| format!("authority and additional records removed: {removed}"));
         }
         Turn::Up
     }
 }
 
-/// Whether only the answer section matters. In denials and referrals it is the others that do, and transfers,
-/// errors and stale signatures are none of our business.
+/// Whether only the answer section matters. Denials and referrals need the others; transfers, errors and replies with
+/// expired signatures pass unchanged.
 fn is_plain_success(query: &Query, reply: &Reply) -> bool {
     if reply.rcode != Rcode::NOERROR
         || matches!(reply.opcode, Opcode::UPDATE | Opcode::NOTIFY)
@@ -49,7 +49,7 @@ fn is_plain_success(query: &Query, reply: &Reply) -> bool {
         return false;
     }
     let dnssec = reply.opt.as_ref().is_some_and(|opt| opt.flags & Edns::DO != 0);
-    if dnssec && has_stale_signature(reply) {
+    if dnssec && has_expired_signature(reply) {
         return false;
     }
     let denies_or_refers = |rtype| matches!(rtype, Rtype::SOA | Rtype::NS);
@@ -57,17 +57,17 @@ fn is_plain_success(query: &Query, reply: &Reply) -> bool {
         || !reply.section(Section::Authority).iter().any(|record| denies_or_refers(record.rtype))
 }
 
-fn has_stale_signature(reply: &Reply) -> bool {
+fn has_expired_signature(reply: &Reply) -> bool {
     let mut signatures = reply.records().iter().filter(|record| record.rtype == Rtype::RRSIG).peekable();
     if signatures.peek().is_none() {
         return false;
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs() as u32);
-    signatures.any(|record| !is_in_time(reply.data(record), now))
+    signatures.any(|record| !is_valid_at(reply.data(record), now))
 }
 
-/// Whether `now` is between inception and expiration: 32 bits of a clock that goes round (RFC 4034 §3.1.5).
-fn is_in_time(signature: &[u8], now: u32) -> bool {
+/// Whether `now` is between inception and expiration, in serial number arithmetic (RFC 4034 §3.1.5).
+fn is_valid_at(signature: &[u8], now: u32) -> bool {
     let Some([e0, e1, e2, e3, i0, i1, i2, i3]) = signature.get(8..16) else { return false };
     let expiration = u32::from_be_bytes([*e0, *e1, *e2, *e3]);
     let inception = u32::from_be_bytes([*i0, *i1, *i2, *i3]);

@@ -3,10 +3,10 @@ use std::sync::Arc;
 use server::{Availability, Input, Plugin, PluginSpec, Service, Setup, Step, Visit, config};
 use wire::{Opt, Owner, Rcode, Rtype, Section};
 
-use super::is_in_time;
+use super::is_valid_at;
 use crate::harness::{answer, configure, refused};
 
-/// Answers with a code and records, whatever is asked: `fixed NXDOMAIN authority:SOA`.
+/// Answers every query with an rcode and records: `fixed NXDOMAIN authority:SOA`.
 struct Fixed(Rcode, Vec<(Section, Rtype)>);
 
 impl Plugin for Fixed {
@@ -57,7 +57,7 @@ fn service(fixed: &str) -> Arc<Service> {
 }
 
 #[test]
-fn what_is_left() {
+fn remaining_sections() {
     for (what, fixed, question, expected) in [
         ("success", "NOERROR answer:A authority:NS additional:A", "a. A", "answer:"),
         ("success with EDNS", "NOERROR answer:A authority:NS additional:A", "a. A size=4096", "answer: opt:"),
@@ -84,13 +84,13 @@ fn what_is_left() {
 }
 
 #[test]
-fn signature_times() {
+fn rfc4034_3_1_5_signature_times() {
     for (inception, expiration, now, in_time) in [
         (100u32, 200u32, 100, true),
         (100, 200, 200, true),
         (100, 200, 99, false),
         (100, 200, 201, false),
-        // The clock goes round in 2106.
+        // The 32-bit clock wraps in 2106.
         (u32::MAX, 20, 15, true),
         (u32::MAX, 20, 25, false),
         (u32::MAX - 1, 20, u32::MAX, true),
@@ -98,7 +98,7 @@ fn signature_times() {
         let mut data = vec![0; 8];
         data.extend_from_slice(&expiration.to_be_bytes());
         data.extend_from_slice(&inception.to_be_bytes());
-        assert_eq!(is_in_time(&data, now), in_time, "{inception}..{expiration} at {now}");
+        assert_eq!(is_valid_at(&data, now), in_time, "{inception}..{expiration} at {now}");
     }
 }
 
