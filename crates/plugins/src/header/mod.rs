@@ -10,25 +10,25 @@ use wire::Flags;
 pub(crate) use setup::setup;
 
 struct Header {
-    query: Change,
-    response: Change,
+    query: FlagChange,
+    response: FlagChange,
 }
 
-/// All rules of one direction in one: which flags to set and which to clear.
+/// The combined rules of one direction: flags to set and flags to clear.
 #[derive(Clone, Copy, Default)]
-struct Change {
+struct FlagChange {
     set: Flags,
     clear: Flags,
 }
 
-impl Change {
+impl FlagChange {
     /// Later rules win.
     fn add(&mut self, flag: Flags, on: bool) {
         self.set.set(flag, on);
         self.clear.set(flag, !on);
     }
 
-    fn is_nothing(self) -> bool {
+    fn is_empty(self) -> bool {
         self.set.0 | self.clear.0 == 0
     }
 
@@ -42,9 +42,9 @@ impl Plugin for Header {
         "header"
     }
 
-    /// Failures are written by the server, above all plugins, so they keep their flags.
+    /// Failures keep their flags: the server writes their replies after all plugins.
     fn hooks(&self) -> Hooks {
-        match (self.query.is_nothing(), self.response.is_nothing()) {
+        match (self.query.is_empty(), self.response.is_empty()) {
             (false, false) => Hooks::QUERY | Hooks::RECORDS,
             (true, false) => Hooks::RECORDS,
             _ => Hooks::QUERY,

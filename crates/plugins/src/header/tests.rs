@@ -14,7 +14,7 @@ fn flags() {
         // Later rules win.
         ("response set ra\nresponse clear ra", "a. A", "NOERROR qr,aa"),
         ("response clear ra\nresponse set ra", "a. A", "NOERROR qr,aa,ra"),
-        // The reply takes RD from the query as it came down.
+        // The reply copies RD from the changed query.
         ("query set rd", "a. A", "NOERROR qr,aa,rd"),
         ("query clear rd", "a. A rd", "NOERROR qr,aa"),
         ("query set aa ra", "a. A", "NOERROR qr,aa"),
@@ -26,7 +26,7 @@ fn flags() {
 }
 
 #[test]
-fn failures_keep_their_flags_but_for_the_query_s() {
+fn failures_are_changed_by_query_rules_only() {
     let text = answer(&service(". {\nheader {\nquery set rd\nresponse set ra aa\n}\n}"), "a. A");
     assert_eq!(text, "SERVFAIL qr,rd\n");
 }
