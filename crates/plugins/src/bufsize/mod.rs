@@ -1,4 +1,4 @@
-//! Caps the UDP size that clients advertise, so that answers are not sent in fragments.
+//! Caps the UDP size that clients advertise, so that replies are not fragmented.
 
 mod setup;
 #[cfg(test)]
@@ -22,8 +22,8 @@ impl Plugin for Bufsize {
         if let Some(edns) = &mut visit.query.edns
             && edns.udp_size > size
         {
-            let asked = std::mem::replace(&mut edns.udp_size, size);
-            visit.note(|_| format!("the client can take {asked} octets over UDP; capped to {size}"));
+            let advertised = std::mem::replace(&mut edns.udp_size, size);
+            visit.note(|_| format!("the client's UDP size of {advertised} octets was capped to {size}"));
         }
         Step::Next
     }

@@ -8,7 +8,7 @@ fn advertised_size_is_capped() {
         ("bufsize", "example.org ANY size=1000", "opt: 1000"),
         ("bufsize 4096", "example.org ANY size=65535", "opt: 4096"),
         ("bufsize 512", "example.org ANY size=513 do", "opt: 512 do"),
-        // Below 512 is the client's own affair.
+        // A size below 512 passes unchanged.
         ("bufsize 512", "example.org ANY size=100", "opt: 100"),
         ("bufsize 512", "example.org ANY", ""),
     ] {
