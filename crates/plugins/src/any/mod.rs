@@ -1,4 +1,4 @@
-//! Answers queries for ANY with one small record (RFC 8482) instead of everything there is.
+//! Answers queries of type ANY with one HINFO record (RFC 8482) instead of all records.
 
 mod setup;
 #[cfg(test)]
@@ -9,7 +9,7 @@ use wire::{Class, Owner, Rtype, Section};
 
 pub(crate) use setup::setup;
 
-/// Also the number of the RFC, so that people who wonder find it.
+/// The number of the RFC, as a hint for people who wonder.
 const TTL: u32 = 8482;
 
 struct Any;
