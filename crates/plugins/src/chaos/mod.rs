@@ -1,4 +1,4 @@
-//! Tells version, authors and host name to those who ask in class CH.
+//! Answers TXT queries of class CH for version, authors and host name.
 
 mod setup;
 #[cfg(test)]
@@ -43,7 +43,7 @@ impl Plugin for Chaos {
                 data.text(text);
             });
         }
-        // So that no author is always the first.
+        // No author is always the first.
         reply.section_mut(Section::Answer).shuffle(&mut rand::rng());
         Step::Answer
     }

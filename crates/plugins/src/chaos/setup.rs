@@ -25,14 +25,14 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     };
     let authors = match authors {
         [] => vec![text(AUTHORS)],
-        // Each once.
+        // Without duplicates.
         named => named.iter().collect::<BTreeSet<_>>().into_iter().map(|author| text(author)).collect(),
     };
     s.add(Chaos { version: text(version), authors, hostname: text(&hostname()) });
     Ok(())
 }
 
-/// A character string: 255 octets of it, then `\DDD` and `\X` resolved as in zone files.
+/// A character string: cut to 255 octets, then `\DDD` and `\X` resolved as in zone files.
 fn text(text: &str) -> Vec<u8> {
     let mut rest = &text.as_bytes()[..text.len().min(255)];
     let mut out = Vec::with_capacity(rest.len());
