@@ -1,4 +1,4 @@
-//! `cancel`: gives every query a deadline. Plugins below that wait are given up when it passes.
+//! Gives every query a deadline. Plugins below that still wait then are cancelled.
 
 mod setup;
 #[cfg(test)]
@@ -11,7 +11,7 @@ use server::{Hooks, Plugin, Step, Visit};
 pub(crate) use setup::setup;
 
 pub(crate) struct Cancel {
-    limit: Duration,
+    timeout: Duration,
 }
 
 impl Plugin for Cancel {
@@ -24,8 +24,8 @@ impl Plugin for Cancel {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        visit.limit_time(self.limit);
-        visit.note(|_| format!("no waiting beyond {}", golang::GoDuration::from(self.limit)));
+        visit.limit_time(self.timeout);
+        visit.note(|_| format!("query timeout is {}", golang::GoDuration::from(self.timeout)));
         Step::Next
     }
 }

@@ -8,14 +8,14 @@ use server::Setup;
 
 use super::Cancel;
 
-/// A millisecond more than the usual patience of a client, so that it is the client who gives up first.
-const DEFAULT: Duration = Duration::from_millis(5001);
+/// A millisecond more than the usual timeout of clients, so that the client gives up first.
+const DEFAULT_TIMEOUT: Duration = Duration::from_millis(5001);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
-    let mut limit = DEFAULT;
+    let mut timeout = DEFAULT_TIMEOUT;
     while s.c.next() {
-        limit = match s.c.remaining_args()[..] {
-            [] => DEFAULT,
+        timeout = match s.c.remaining_args()[..] {
+            [] => DEFAULT_TIMEOUT,
             [text] => {
                 let given = GoDuration::parse(text).map_err(|_| {
                     s.c.bare_err(format_args!("invalid duration: {}", golang::quoted_ascii(text)))
@@ -27,6 +27,6 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             _ => return Err(s.c.arg_err()),
         };
     }
-    s.add(Cancel { limit });
+    s.add(Cancel { timeout });
     Ok(())
 }

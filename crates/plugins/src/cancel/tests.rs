@@ -5,8 +5,8 @@ fn corefile(body: &str) -> String {
 }
 
 #[test]
-fn forms() {
-    // What follows the arguments is read in pairs of its own, so a block passes unless it has two arguments.
+fn accepted_and_rejected_lines() {
+    // The lines of a block are read like further `cancel` lines, so a block passes unless one has two arguments.
     for body in
         ["cancel", "cancel 5s", "cancel 1ms", "cancel 1s\ncancel", "cancel {\n}", "cancel 1s {\n x\n}"]
     {
@@ -27,8 +27,8 @@ fn forms() {
 }
 
 #[test]
-fn says_the_limit() {
-    for (body, text) in [("cancel", "no waiting beyond 5.001s"), ("cancel 2s", "no waiting beyond 2s")] {
+fn explain_shows_the_timeout() {
+    for (body, text) in [("cancel", "query timeout is 5.001s"), ("cancel 2s", "query timeout is 2s")] {
         let answered = ask(&service(&corefile(body)), "example.org A");
         assert!(answered.notes.iter().any(|note| note.plugin == "cancel" && note.text == text), "{body}");
     }
