@@ -1,5 +1,5 @@
-//! `debug`: a panic ends the process instead of one query, and `[DEBUG]` lines are logged. Both are done by the
-//! server; this only says so. It takes no part in queries.
+//! Turns on debug mode: a panic ends the process instead of one query, and `[DEBUG]` lines are logged. The server does
+//! both; this plugin only sets the option and does not see queries.
 
 mod setup;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `debug`, without any options.
+//! `debug`
 
 use corefile::Diagnostic;
 use server::Setup;

@@ -5,7 +5,7 @@ fn corefile(body: &str) -> String {
 }
 
 #[test]
-fn forms() {
+fn accepted_and_rejected_lines() {
     for body in ["debug", "debug\ndebug"] {
         assert!(configure(&corefile(body)).is_ok(), "{body}");
     }
@@ -18,7 +18,7 @@ fn forms() {
     }
 }
 
-/// It is no plugin of the chain, so a block with nothing else answers nobody.
+/// It is not in the chain, so a block with nothing else refuses queries.
 #[test]
 fn adds_nothing_to_the_chain() {
     check(". {\ndebug\n}\n", "example.org A", "REFUSED qr");
