@@ -1,4 +1,4 @@
-//! The metrics of one server, zone and view, found once each and then kept.
+//! The metrics of one server, zone and view, each looked up once and kept.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -10,12 +10,12 @@ use wire::Rcode;
 use super::families::Families;
 use super::qtype;
 
-/// Codes with a cell of their own; the few beyond go the long way.
+/// Rcodes with a cell of their own; counters of higher ones are looked up each time.
 const RCODES: usize = 24;
 const TRANSPORTS: usize = 2;
 const ADDRESS_FAMILIES: usize = 2;
 
-/// A metric that shows up with its first use, as those of CoreDNS do.
+/// A metric whose series appears with its first use, as in CoreDNS.
 type Cell<M> = OnceLock<M>;
 
 pub(super) struct Cells {
@@ -23,15 +23,15 @@ pub(super) struct Cells {
     pub server: String,
     zone: String,
     view: String,
-    /// Who may answer; the first is nobody, the others are in the order of the chain.
+    /// Values of the label `plugin`: first the empty one, then the chain in order.
     plugins: Vec<&'static str>,
     queries: [Cell<Queries>; TRANSPORTS * ADDRESS_FAMILIES * qtype::COUNT],
     do_requests: Cell<Arc<Counter>>,
-    /// By plugin, then by code.
+    /// By plugin, then by rcode.
     responses: Vec<Cell<Arc<Counter>>>,
 }
 
-/// What every query of one type, transport and address family is counted in.
+/// The metrics of queries of one type, transport and address family.
 struct Queries {
     requests: Arc<Counter>,
     duration: Arc<Histogram>,
@@ -39,15 +39,15 @@ struct Queries {
     response_size: Arc<Histogram>,
 }
 
-/// A query and what came of it.
-pub(super) struct Seen<'a> {
+/// One query and its outcome.
+pub(super) struct Observation<'a> {
     pub client: &'a Client,
     /// By [`qtype::index`].
     pub qtype: usize,
     pub dnssec_ok: bool,
     pub rcode: Rcode,
-    /// The place in the chain of who answered; none if the server itself does, or nobody.
-    pub place: Option<usize>,
+    /// Position in the chain of the plugin that answered; None if the server answered, or nobody.
+    pub position: Option<usize>,
     pub request_size: usize,
     pub response_size: usize,
     pub seconds: f64,
@@ -74,27 +74,27 @@ impl Cells {
         }
     }
 
-    pub fn count(&self, seen: &Seen<'_>) {
+    pub fn count(&self, observation: &Observation<'_>) {
         let shard = Shard::here();
-        let transport = match seen.client.transport {
+        let transport = match observation.client.transport {
             Transport::Udp => 0,
             Transport::Tcp => 1,
         };
-        let v6 = usize::from(seen.client.family() == 2);
-        let at = (transport * ADDRESS_FAMILIES + v6) * qtype::COUNT + seen.qtype;
-        let queries = self.queries[at].get_or_init(|| self.queries_of(seen.client, seen.qtype));
+        let v6 = usize::from(observation.client.family() == 2);
+        let at = (transport * ADDRESS_FAMILIES + v6) * qtype::COUNT + observation.qtype;
+        let queries = self.queries[at].get_or_init(|| self.queries(observation.client, observation.qtype));
         queries.requests.inc_at(shard);
-        queries.duration.observe_at(shard, seen.seconds);
-        queries.response_size.observe_whole_at(shard, seen.response_size);
-        queries.request_size.observe_whole_at(shard, seen.request_size);
-        if seen.dnssec_ok {
+        queries.duration.observe_at(shard, observation.seconds);
+        queries.response_size.observe_whole_at(shard, observation.response_size);
+        queries.request_size.observe_whole_at(shard, observation.request_size);
+        if observation.dnssec_ok {
             let labels = || self.families.do_requests.with(&[&self.server, &self.zone, &self.view]);
             self.do_requests.get_or_init(labels).inc_at(shard);
         }
-        self.response(seen.rcode, seen.place).inc_at(shard);
+        self.response(observation.rcode, observation.position).inc_at(shard);
     }
 
-    fn queries_of(&self, client: &Client, qtype: usize) -> Queries {
+    fn queries(&self, client: &Client, qtype: usize) -> Queries {
         let (server, zone, view) = (&*self.server, &*self.zone, &*self.view);
         let families = &*self.families;
         let proto = client.transport.proto();
@@ -107,9 +107,9 @@ impl Cells {
         }
     }
 
-    fn response(&self, rcode: Rcode, place: Option<usize>) -> Cow<'_, Arc<Counter>> {
-        // The first column is nobody's.
-        let column = place.map_or(0, |place| place + 1);
+    fn response(&self, rcode: Rcode, position: Option<usize>) -> Cow<'_, Arc<Counter>> {
+        // The first column has the empty plugin label.
+        let column = position.map_or(0, |position| position + 1);
         let labels = || {
             let plugin = self.plugins.get(column).copied().unwrap_or_default();
             let rcode = rcode.to_string();
@@ -117,7 +117,7 @@ impl Cells {
         };
         match self.responses.get(column * RCODES + usize::from(rcode.0)) {
             Some(cell) if usize::from(rcode.0) < RCODES => Cow::Borrowed(cell.get_or_init(labels)),
-            // A high code is rare enough for a lock.
+            // High rcodes are rare enough for a lock.
             _ => Cow::Owned(labels()),
         }
     }

@@ -1,4 +1,4 @@
-//! The metrics of queries. Names, labels and words are those of CoreDNS: dashboards and rules are written for them.
+//! The metric families of queries. Names, labels and help texts are CoreDNS's, so that its dashboards and rules work.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl Families {
             )?,
             request_size: registry.histograms(
                 "coredns_dns_request_size_bytes",
-                // What it really is: the size of the query.
+                // CoreDNS's help text is wrong: the value is the size of the query.
                 "Size of the EDNS0 UDP buffer in bytes (64K for TCP) per zone and protocol.",
                 &["server", "zone", "view", "proto"],
                 buckets::SIZE,

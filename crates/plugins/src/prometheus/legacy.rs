@@ -1,5 +1,5 @@
-//! `legacy_forward_metrics`: the names *forward* had up to CoreDNS 1.11, made at scrape from those that took their
-//! place, so that old dashboards and rules go on working.
+//! `legacy_forward_metrics`: *forward*'s metric names up to CoreDNS 1.11, computed at scrape from the metrics that
+//! replaced them, so that old dashboards and rules keep working.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ const KEY: &str = "legacy_forward_metrics";
 const DURATION: &str = "coredns_proxy_request_duration_seconds";
 const HEALTHCHECK_FAILURES: &str = "coredns_proxy_healthcheck_failures_total";
 
-pub(super) fn show(wanted: bool) {
-    if wanted {
+pub(super) fn set_enabled(enabled: bool) {
+    if enabled {
         registry().set_collector(KEY, |found| collect(registry(), found));
     } else {
         registry().remove_collector(KEY);
@@ -20,7 +20,7 @@ pub(super) fn show(wanted: bool) {
 pub(super) fn collect(registry: &Registry, found: &mut Collection) {
     if let Some(durations) = registry.find::<Histogram>(DURATION) {
         let rows: BTreeMap<[String; 2], _> =
-            of_forward(&durations, ["rcode", "to"], Histogram::snapshot).collect();
+            forward_series(&durations, ["rcode", "to"], Histogram::snapshot).collect();
         let mut requests: BTreeMap<&str, u64> = BTreeMap::new();
         for ([_, to], row) in &rows {
             *requests.entry(to).or_default() += row.count;
@@ -43,7 +43,7 @@ pub(super) fn collect(registry: &Registry, found: &mut Collection) {
         });
     }
     if let Some(failures) = registry.find::<Counter>(HEALTHCHECK_FAILURES) {
-        let rows: BTreeMap<[String; 1], u64> = of_forward(&failures, ["to"], Counter::get).collect();
+        let rows: BTreeMap<[String; 1], u64> = forward_series(&failures, ["to"], Counter::get).collect();
         let help = "Counter of the number of failed healthchecks.";
         found.family("coredns_forward_healthcheck_failures_total", help, Kind::Counter, |out| {
             rows.iter().for_each(|([to], count)| out.value(&[("to", to)], *count as f64));
@@ -51,17 +51,17 @@ pub(super) fn collect(registry: &Registry, found: &mut Collection) {
     }
 }
 
-/// The series of *forward*, by these labels; other plugins have proxies too.
-fn of_forward<M: Metric, T, const N: usize>(
+/// The series of *forward*, by these labels; other plugins use the same families.
+fn forward_series<M: Metric, T, const N: usize>(
     family: &Family<M>,
     labels: [&str; N],
     value: impl Fn(&M) -> T,
 ) -> impl Iterator<Item = ([String; N], T)> {
-    let place = |label: &str| family.labels().iter().position(|known| *known == label);
-    let owner = place("proxy_name");
-    let places = labels.map(place);
+    let position = |label: &str| family.labels().iter().position(|known| *known == label);
+    let owner = position("proxy_name");
+    let positions = labels.map(position);
     family.series().into_iter().filter_map(move |(values, metric)| {
         let text = |at: Option<usize>| at.and_then(|at| values.get(at)).map_or("", |text| &**text);
-        (text(owner) == "forward").then(|| (places.map(|at| text(at).to_owned()), value(&metric)))
+        (text(owner) == "forward").then(|| (positions.map(|at| text(at).to_owned()), value(&metric)))
     })
 }

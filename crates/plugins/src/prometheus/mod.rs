@@ -1,20 +1,20 @@
-//! `prometheus`: counts what passes it, and shows all metrics of the process over HTTP.
+//! `prometheus`: counts queries and replies, and serves all metrics of the process over HTTP.
 //!
 //! ```text
-//! query()    which cells (server, zone), start time, size of the query as it came
-//! reply()    one request, its duration, sizes, code and who answered
-//! refused()  the same for queries that no block took, as zone "dropped"
+//! query()    finds the cells (server, zone); notes start time and size of the query as received
+//! reply()    counts the request, its duration, sizes, rcode and answering plugin
+//! refused()  the same for queries that no block serves, as zone "dropped"
 //! /metrics   the registry, as text or protobuf
 //! ```
 //!
-//! The cells of a series are found once and kept, so that counting takes no lock and allocates nothing.
+//! The cells of a series are looked up once and kept, so that counting takes no lock and allocates nothing.
 
 mod cells;
-mod enabled;
+mod config_metrics;
 mod families;
-mod known;
 mod legacy;
 mod negotiate;
+mod preregistered;
 mod process;
 mod qtype;
 mod refused;
@@ -31,10 +31,10 @@ use server::http::{HttpAnswer, HttpState};
 use server::{Client, Hooks, Link, Observer, Outcome, Plugin, Step, Turn, Visit};
 use wire::{Query, Rcode, Reply};
 
-use cells::Seen;
-use enabled::Enabled;
+use cells::Observation;
+use config_metrics::ConfigMetrics;
 use families::Families;
-use refused::Refused;
+use refused::RefusedQueries;
 pub(crate) use setup::setup;
 use table::Table;
 
@@ -42,12 +42,12 @@ const PATH: &str = "/metrics";
 
 struct Prometheus {
     families: Arc<Families>,
-    /// The block's zones as labels show them, one for each of its keys.
+    /// The block's zones as label values, one for each of its keys.
     zones: Vec<String>,
-    /// Made when the block knows where it is served.
+    /// Set by `link`, when the block's servers are known.
     table: OnceLock<Table>,
-    refused: Refused,
-    enabled: Arc<Enabled>,
+    refused: RefusedQueries,
+    config_metrics: Arc<ConfigMetrics>,
 }
 
 impl Plugin for Prometheus {
@@ -72,26 +72,26 @@ impl Plugin for Prometheus {
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        // Every message of a series comes by here; the query is counted with the first.
+        // Every message of a zone transfer passes here; the query is counted with the first.
         let [number, request_size, ..] = visit.slot().words;
         let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let Some(cells) = at.and_then(|at| self.table.get()?.cells(at)) else { return Turn::Up };
-        let (rcode, place, response_size) = match visit.outcome() {
+        let (rcode, position, response_size) = match visit.outcome() {
             Outcome::Records => {
                 (visit.reply.rcode, visit.answered_at(), visit.reply.plain_len(&visit.query.question))
             }
-            // The server writes these later; here nothing was written.
+            // The server writes the reply later, so its size is unknown here.
             Outcome::Failure => (visit.reply.rcode, None, 0),
             Outcome::Drop => (Rcode::NOERROR, None, 0),
         };
         visit.slot().words = [0; 4];
         let seconds = visit.elapsed().as_secs_f64();
-        cells.count(&Seen {
+        cells.count(&Observation {
             client: visit.client,
             qtype: qtype::index(visit.query.question.qtype),
             dnssec_ok: visit.query.dnssec_ok(),
             rcode,
-            place,
+            position,
             request_size: request_size as usize,
             response_size,
             seconds,
@@ -107,18 +107,18 @@ impl Plugin for Prometheus {
         let block = link.block();
         let view = block.view_name().unwrap_or_default();
         let plugins: Vec<&'static str> = block.chain().iter().map(|plugin| plugin.name()).collect();
-        // CoreDNS tells of the first key of a block only, on all its addresses.
+        // CoreDNS reports only the first key of a block, on all its addresses.
         let first = link.served().len() / self.zones.len().max(1);
         for (server, zone) in link.served().iter().take(first) {
-            self.enabled.add(server, zone, view, &plugins);
+            self.config_metrics.add(server, zone, view, &plugins);
         }
         let servers = link.served().iter().map(|(server, _)| server.as_str());
-        // A block is linked once; a second table would be the same.
+        // A second `link` would compute the same table.
         let _ = self.table.set(Table::new(&self.families, servers, &self.zones, view, &plugins));
     }
 
     fn start(&self) {
-        self.enabled.publish();
+        self.config_metrics.publish();
     }
 }
 

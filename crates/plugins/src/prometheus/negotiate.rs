@@ -1,36 +1,35 @@
-//! In which form a scraper gets the metrics. Text, unless its `Accept` header names protobuf first; OpenMetrics is
-//! not offered, as in CoreDNS.
+//! Content negotiation: text, unless the scraper's `Accept` header prefers protobuf; no OpenMetrics, as in CoreDNS.
 
 use server::http::HttpBody;
 
-/// The forms, in the order of our own preference.
-const FORMS: [Form; 2] = [Form::Protobuf, Form::Text];
+/// The exposition formats, in the server's order of preference.
+const FORMATS: [Format; 2] = [Format::Protobuf, Format::Text];
 
-/// What scrapers may want done to names that old Prometheus cannot read. All of ours can be read, so that it makes no
-/// difference but in the answer's content type.
+/// Escaping schemes for metric names that old Prometheus cannot read. No name here needs escaping, so that the scheme
+/// shows only in the response's content type.
 const ESCAPINGS: &[&str] = &["underscores", "allow-utf-8", "dots", "values"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum Format {
     Text,
     Protobuf,
 }
 
-impl Form {
+impl Format {
     fn content_type(self) -> &'static str {
         match self {
-            Form::Text => "text/plain; version=0.0.4; charset=utf-8",
-            Form::Protobuf => {
+            Format::Text => "text/plain; version=0.0.4; charset=utf-8",
+            Format::Protobuf => {
                 "application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited"
             }
         }
     }
 
-    /// What a clause must say to mean this form.
-    fn wanted(self) -> (&'static str, &'static str, &'static [(&'static str, &'static str)]) {
+    /// Type, subtype and parameters that select this format.
+    fn media_type(self) -> (&'static str, &'static str, &'static [(&'static str, &'static str)]) {
         match self {
-            Form::Text => ("text", "plain", &[("version", "0.0.4")]),
-            Form::Protobuf => (
+            Format::Text => ("text", "plain", &[("version", "0.0.4")]),
+            Format::Protobuf => (
                 "application",
                 "vnd.google.protobuf",
                 &[("proto", "io.prometheus.client.MetricFamily"), ("encoding", "delimited")],
@@ -39,31 +38,31 @@ impl Form {
     }
 }
 
-/// The whole registry, whichever address is asked.
+/// The whole registry, the same on every address.
 pub(super) fn body(accept: &str) -> HttpBody {
-    let (form, content_type) = choose(accept);
-    let bytes = match form {
-        Form::Text => metrics::registry().encode().into_bytes(),
-        Form::Protobuf => metrics::registry().encode_protobuf(),
+    let (format, content_type) = choose(accept);
+    let bytes = match format {
+        Format::Text => metrics::registry().encode().into_bytes(),
+        Format::Protobuf => metrics::registry().encode_protobuf(),
     };
     HttpBody { content_type, bytes }
 }
 
-/// The form, and what it is called in the answer.
-fn choose(accept: &str) -> (Form, String) {
+/// The format and its content type.
+fn choose(accept: &str) -> (Format, String) {
     let mut clauses: Vec<Clause<'_>> = accept.split(',').filter_map(Clause::parse).collect();
-    // Among equals the clauses keep their order, but those that leave something open come last.
-    clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality).then(a.is_open().cmp(&b.is_open())));
+    // Clauses of equal quality keep their order, but those with a wildcard come last.
+    clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality).then(a.is_wildcard().cmp(&b.is_wildcard())));
 
     let mut escaping = ESCAPINGS[0];
-    let mut chosen = Form::Text;
+    let mut chosen = Format::Text;
     for clause in &clauses {
-        // A wish that stands before the chosen form counts for it too.
+        // An escaping of a clause before the chosen one applies too.
         if let Some(known) = ESCAPINGS.iter().find(|known| clause.param("escaping") == Some(known)) {
             escaping = known;
         }
-        if let Some(form) = FORMS.into_iter().find(|form| clause.means(*form)) {
-            chosen = form;
+        if let Some(format) = FORMATS.into_iter().find(|format| clause.accepts(*format)) {
+            chosen = format;
             break;
         }
     }
@@ -97,18 +96,18 @@ impl<'a> Clause<'a> {
         Some(clause)
     }
 
-    /// Of several the last.
+    /// Of several parameters with this name the last counts.
     fn param(&self, name: &str) -> Option<&'a str> {
         self.params.iter().rev().find(|(known, _)| *known == name).map(|(_, value)| *value)
     }
 
-    fn is_open(&self) -> bool {
+    fn is_wildcard(&self) -> bool {
         self.main == "*" || self.sub == "*"
     }
 
-    fn means(&self, form: Form) -> bool {
-        let (main, sub, params) = form.wanted();
-        // Whoever wants plain text and does not say which means this one.
+    fn accepts(&self, format: Format) -> bool {
+        let (main, sub, params) = format.media_type();
+        // text/plain without a version means 0.0.4.
         let implied =
             |name: &str| if name == "version" && self.sub == "plain" { Some("0.0.4") } else { None };
         (self.main == "*" || self.main == main)
@@ -124,12 +123,12 @@ mod tests {
     const DELIMITED: &str =
         "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
 
-    /// CoreDNS 1.15.0 answers these headers the same way, unless something else is said.
+    /// CoreDNS 1.15.0 answers these headers the same way, except where a comment notes a difference.
     #[test]
-    fn forms() {
-        use Form::{Protobuf, Text};
+    fn accept_headers() {
+        use Format::{Protobuf, Text};
         let with = |rest: &str| format!("{DELIMITED}{rest}");
-        let table: &[(String, Form, &str)] = &[
+        let table: &[(String, Format, &str)] = &[
             (String::new(), Text, "underscores"),
             ("*/*".into(), Text, "underscores"),
             ("*".into(), Text, "underscores"),
@@ -155,7 +154,7 @@ mod tests {
             (with(";q=0.4,text/plain;q=0.5"), Text, "underscores"),
             (with(";q=0.4,text/plain;version=0.0.5"), Protobuf, "underscores"),
             (with(";q=0.4,*/*;q=0.9"), Protobuf, "underscores"),
-            // What Prometheus 3 sends when it is to scrape native histograms.
+            // Prometheus 3 sends this to scrape native histograms.
             (
                 with(
                     ";q=0.6,application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,\
@@ -168,8 +167,8 @@ mod tests {
             // CoreDNS has protobuf as text as well.
             (DELIMITED.replace("delimited", "text"), Text, "underscores"),
         ];
-        for (accept, form, escaping) in table {
-            let expected = (*form, format!("{}; escaping={escaping}", form.content_type()));
+        for (accept, format, escaping) in table {
+            let expected = (*format, format!("{}; escaping={escaping}", format.content_type()));
             assert_eq!(choose(accept), expected, "{accept}");
         }
     }

@@ -1,12 +1,12 @@
-//! What the system knows about the process, read at scrape. Names and words are those of Go's client.
+//! Process metrics, read from /proc at scrape. Names and help texts are those of Prometheus's Go client.
 
 use std::fs;
 use std::sync::OnceLock;
 
 use metrics::{Collection, registry};
 
-/// The unit of times in /proc/self/stat; a hundredth of a second on every Linux of today.
-const TICKS: f64 = 100.0;
+/// Unit of times in /proc/self/stat: 100 per second on every current Linux.
+const TICKS_PER_SECOND: f64 = 100.0;
 
 pub(super) fn register() {
     registry().set_collector("process", collect);
@@ -19,13 +19,13 @@ fn collect(found: &mut Collection) {
         found.counter(
             "process_cpu_seconds_total",
             "Total user and system CPU time spent in seconds.",
-            times.cpu_ticks / TICKS,
+            times.cpu_ticks / TICKS_PER_SECOND,
         );
         if let Some(boot) = boot_time() {
             found.gauge(
                 "process_start_time_seconds",
                 "Start time of the process since unix epoch in seconds.",
-                boot + times.start_ticks / TICKS,
+                boot + times.start_ticks / TICKS_PER_SECOND,
             );
         }
     }
@@ -45,13 +45,13 @@ fn collect(found: &mut Collection) {
         ),
     ];
     let threads = field(&status, "Threads:");
-    // Dashboards look at goroutines for load that piles up; tasks and threads are what can pile up here.
+    // Dashboards read an overload from goroutines; here tasks and threads accumulate.
     let tasks = server::runtime::handle().metrics().num_alive_tasks() as f64;
-    let likewise = [
+    let go_metrics = [
         ("go_goroutines", "Number of goroutines that currently exist.", threads.map(|n| n + tasks)),
         ("go_threads", "Number of OS threads created.", threads),
     ];
-    for (name, help, value) in gauges.into_iter().chain(limits).chain(likewise) {
+    for (name, help, value) in gauges.into_iter().chain(limits).chain(go_metrics) {
         if let Some(value) = value {
             found.gauge(name, help, value);
         }
@@ -86,20 +86,20 @@ struct Times {
 
 impl Times {
     fn parse(stat: &str) -> Option<Times> {
-        // The second field is the program's name in brackets, and may itself hold blanks and brackets.
+        // The second field is the program's name in brackets, and may itself contain blanks and brackets.
         let (_, rest) = stat.rsplit_once(')')?;
         let field = |number: usize| rest.split_whitespace().nth(number - 3)?.parse::<f64>().ok();
         Some(Times { cpu_ticks: field(14)? + field(15)?, start_ticks: field(22)? })
     }
 }
 
-/// Seconds since 1970 at which the machine started; it does not change.
+/// Unix time at which the machine booted; constant.
 fn boot_time() -> Option<f64> {
     static BOOT: OnceLock<Option<f64>> = OnceLock::new();
     *BOOT.get_or_init(|| field(&read("/proc/stat"), "btime"))
 }
 
-/// The number behind a word at the start of a line.
+/// The number after `key` at the start of a line.
 fn field(text: &str, key: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(key))?.split_whitespace().next()?.parse().ok()
 }
@@ -116,7 +116,7 @@ fn open_files() -> Option<f64> {
     Some(fs::read_dir("/proc/self/fd").ok()?.count() as f64)
 }
 
-/// A value of the `IpExt` lines: names in the first, values in the second.
+/// A value of the `IpExt` lines: the first has the names, the second the values.
 fn octets(netstat: &str, key: &str) -> Option<f64> {
     let mut lines = netstat.lines().filter(|line| line.starts_with("IpExt:"));
     let at = lines.next()?.split_whitespace().position(|name| name == key)?;
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_the_kernel_writes() {
+    fn parses_files_of_proc() {
         let stat = "42 (a (b) c) S 1 2 3 4 5 6 7 8 9 10 150 50 13 14 20 0 7 0 9000 1 2";
         let times = Times::parse(stat).unwrap();
         assert_eq!((times.cpu_ticks, times.start_ticks), (200.0, 9000.0));

@@ -1,10 +1,10 @@
-//! The `type` label: the types people ask for by name, and one word for all others, since strangers choose them.
+//! The `type` label: CoreDNS's list of types, and `other` for the rest, so that clients cannot create series.
 
 use wire::Rtype;
 
 const OTHER: usize = 0;
 
-/// The labels; the first stands for every type that is not here.
+/// Label values by [`index`].
 pub(super) const LABELS: [&str; COUNT] = [
     "other", "A", "AAAA", "CNAME", "DNSKEY", "DS", "MX", "NSEC3", "NSEC", "NS", "PTR", "RRSIG", "SOA", "SRV",
     "TXT", "HTTPS", "SVCB", "IXFR", "AXFR", "ANY",
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_label_is_its_types() {
+    fn every_type_has_its_own_label_or_other() {
         for number in 0..=u16::MAX {
             let (at, text) = (index(Rtype(number)), Rtype(number).to_string());
             assert_eq!(LABELS[at] == text, at != OTHER, "{text}");

@@ -14,16 +14,16 @@ use corefile::{Diagnostic, Dispenser, zones_from_args_or_block};
 use server::Setup;
 use server::http::Route;
 
-use super::enabled::Enabled;
+use super::config_metrics::ConfigMetrics;
 use super::families::Families;
-use super::refused::Refused;
+use super::refused::RefusedQueries;
 use super::web::WebFile;
-use super::{PATH, Prometheus, answer, known, process};
+use super::{PATH, Prometheus, answer, preregistered, process};
 use crate::parse::listen_address;
 
 const DEFAULT_ADDRESS: &str = "localhost:9153";
 
-/// There is no Go here; the label is kept because people group by it.
+/// Value of the label `goversion`, which is kept because dashboards group by it.
 const COMPILER: &str = "rust";
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
@@ -46,16 +46,17 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     }
 
     let families = Arc::new(Families::register().map_err(|error| s.c.bare_err(error))?);
-    known::register().map_err(|error| s.c.bare_err(error))?;
+    preregistered::register().map_err(|error| s.c.bare_err(error))?;
     process::register();
     families.build_info.with(&[env!("CARGO_PKG_VERSION"), "", COMPILER]).set(1.0);
 
-    let enabled = s.shared("", || Enabled::new(Arc::clone(&families)));
-    enabled.runtime.fetch_or(options.runtime_metrics, Ordering::AcqRel);
-    enabled.legacy.fetch_or(options.legacy_forward_metrics, Ordering::AcqRel);
+    let config_metrics = s.shared("", || ConfigMetrics::new(Arc::clone(&families)));
+    config_metrics.runtime.fetch_or(options.runtime_metrics, Ordering::AcqRel);
+    config_metrics.legacy.fetch_or(options.legacy_forward_metrics, Ordering::AcqRel);
     s.http(Route { addr, path: PATH, answer: Arc::new(answer) });
     let zones = zones_from_args_or_block::<&str>(&[], s.keys());
-    s.add(Prometheus { families, zones, table: OnceLock::new(), refused: Refused::default(), enabled });
+    let refused = RefusedQueries::default();
+    s.add(Prometheus { families, zones, table: OnceLock::new(), refused, config_metrics });
     Ok(())
 }
 
@@ -76,7 +77,7 @@ impl Options {
                     return Err(c.err("tls block already specified"));
                 }
                 let [file] = c.remaining_args()[..] else { return Err(c.arg_err()) };
-                // As it is written: `root` does not matter here.
+                // Not relative to `root`, as in CoreDNS.
                 self.tls = Some(PathBuf::from(file));
             }
             other => return Err(c.err(format_args!("unknown option: {other}"))),
@@ -85,7 +86,7 @@ impl Options {
     }
 }
 
-/// An option without arguments.
+/// Parses an option that takes no arguments.
 fn flag(c: &mut Dispenser<'_>) -> Result<bool, Diagnostic> {
     if c.remaining_args().is_empty() { Ok(true) } else { Err(c.arg_err()) }
 }

@@ -9,7 +9,7 @@ use super::families::Families;
 
 pub(super) struct Table {
     servers: Vec<String>,
-    /// Longest first, so that the first that fits is the right one; the root, which fits all, is last.
+    /// Longest first, so that the first match is the longest; the root, which matches all names, is last.
     zones: Vec<NameBuf>,
     /// By server, then by zone.
     cells: Vec<Cells>,
@@ -43,9 +43,9 @@ impl Table {
         Table { servers, zones: zones.into_iter().map(|(zone, _)| zone).collect(), cells }
     }
 
-    /// The place of the cells for a name in lower case; None if the block is not served there.
+    /// Index of the cells for a server and a name in lower case; None if the block is not on that server.
     pub fn find(&self, server: &str, name: Name<'_>) -> Option<usize> {
-        // Most blocks are served at one address, for all names; queries come from nowhere else then.
+        // Fast path: most blocks have one server and serve the root zone.
         if self.cells.len() == 1 {
             return Some(0);
         }

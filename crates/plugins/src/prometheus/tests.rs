@@ -15,19 +15,19 @@ fn corefile(port: u16, body: &str) -> String {
     format!(".:{port} {{\n{}\nwhoami\n}}\n", body.replace('|', "\n"))
 }
 
-/// The lines of the exposition that begin so.
+/// The lines of the exposition with this prefix.
 fn lines(start: &str) -> Vec<String> {
     registry().encode().lines().filter(|line| line.starts_with(start)).map(str::to_owned).collect()
 }
 
-/// The value of the only series that begins so.
+/// The value of the only series with this prefix.
 fn value(start: &str) -> f64 {
     let found = lines(start);
     let [line] = &found[..] else { panic!("{start}: {found:?}") };
     line.rsplit_once(' ').and_then(|(_, value)| value.parse().ok()).expect("a value")
 }
 
-/// What is published is the process's; one test at a time.
+/// Published metrics are global to the process: one test at a time.
 fn publishing() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)
@@ -82,7 +82,7 @@ fn refused_forms() {
 }
 
 #[test]
-fn counts_what_passes() {
+fn queries_and_replies_are_counted() {
     let service = service(
         "example.org:7001 b.example.org:7001 {\n prometheus\n errors\n hosts {\n  10.0.0.1 a.example.org\n  fallthrough b.example.org\n }\n whoami\n}\n",
     );
@@ -130,7 +130,7 @@ fn counts_what_passes() {
     assert_eq!(value(&format!("coredns_dns_do_requests_total{{{at},view=\"\",zone=\"dropped\"}}")), 1.0);
     assert_eq!(value(&format!("coredns_dns_request_duration_seconds_count{{{at},{zone}}}")), 4.0);
     let size = |kind: &str| value(&format!("coredns_dns_{kind}_size_bytes_sum{{proto=\"udp\",{at},{zone}}}"));
-    // Two of 12 + 15 + 4, one with a longer name; the failure's reply is not seen here.
+    // Two of 12 + 15 + 4, one with a longer name; the failure's reply has size 0.
     assert_eq!(size("request"), 31.0 + 31.0 + 37.0);
     assert_eq!(size("response"), 2.0 * (31.0 + 15.0 + 14.0));
 }
@@ -148,7 +148,7 @@ fn sizes_of_refused_queries_lack_options() {
 }
 
 #[test]
-fn a_dropped_query_is_a_success_of_nobody() {
+fn dropped_queries_count_as_noerror_without_a_plugin() {
     let service = service(".:7003 {\n prometheus\n erratic {\n  drop 1\n }\n}\n");
     assert!(ask(&service, "example.org A").packet.is_none());
     let labels = "plugin=\"\",rcode=\"NOERROR\",server=\"dns://:7003\",view=\"\",zone=\".\"";
@@ -158,7 +158,7 @@ fn a_dropped_query_is_a_success_of_nobody() {
 }
 
 #[test]
-fn shows_what_is_there_before_it_is_used() {
+fn metrics_exist_before_their_first_use() {
     let config = configure(&corefile(7004, "prometheus")).unwrap();
     let answer = (config.routes()[0].answer)(&HttpState { stopping: false });
     assert_eq!(answer.status, 200);
@@ -192,7 +192,7 @@ fn shows_what_is_there_before_it_is_used() {
 }
 
 #[test]
-fn the_configuration_that_serves_is_shown() {
+fn plugin_enabled_follows_the_serving_configuration() {
     let _alone = publishing();
     let start = |text: &str| {
         let config = configure(text).unwrap();
@@ -206,7 +206,7 @@ fn the_configuration_that_serves_is_shown() {
         "a.org:7005 b.org:7005 {\n bind 127.0.0.1 ::1\n metadata\n prometheus {\n runtime_metrics\n legacy_forward_metrics\n }\n}\n\
          c.org:7005 {\n prometheus\n header {\n response set ra\n }\n}\nd.org:7005 {\n whoami\n}\n",
     );
-    // Of several keys the first, of plugins those that queries pass, of blocks those with prometheus.
+    // Only the first key of a block, plugins in the chain, and blocks with prometheus.
     assert_eq!(
         enabled(),
         "{name=header,server=dns://:7005,zone=c.org.} 1 {name=metadata,server=dns://127.0.0.1:7005,zone=a.org.} 1 \
@@ -225,7 +225,7 @@ fn the_configuration_that_serves_is_shown() {
 }
 
 #[test]
-fn old_names_of_forward() {
+fn legacy_names_of_forward() {
     let registry = Arc::new(Registry::new());
     let labels = &["proxy_name", "to", "rcode"];
     let durations = registry
@@ -275,7 +275,7 @@ fn over_tls() {
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
     assert!(contains(&body, "\ncoredns_build_info{"), "{head}");
 
-    // A certificate that took the place of the first is used at once.
+    // A replaced certificate is used at once.
     let (other, made) = folder_with(CERTIFICATE);
     for file in ["cert.pem", "key.pem"] {
         std::fs::copy(other.path().join(file), folder.path().join(file)).unwrap();
@@ -289,7 +289,7 @@ fn over_tls() {
     let _ = plain.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"HTTP/1.1 200"));
 
-    // A file that lost its certificate is an error, not a wish for less.
+    // A file that lost its certificate is an error, not a request for plain HTTP.
     std::fs::write(folder.path().join("web.yml"), "").unwrap();
     let mut plain = TcpStream::connect(("127.0.0.1", http)).unwrap();
     plain.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
@@ -321,7 +321,7 @@ fn over_http2() {
             (1, 1) => status = payload.first().copied(),
             (0, 1) => {
                 body.extend(&payload);
-                // Make room for the rest.
+                // WINDOW_UPDATE for the connection and the stream.
                 let credit = &(payload.len() as u32 + 1).to_be_bytes();
                 [0, 1].into_iter().for_each(|id| frame(&mut stream, 8, 0, id, credit));
                 if head[4] & 1 != 0 {
@@ -331,7 +331,7 @@ fn over_http2() {
             _ => {}
         }
     }
-    // 0x88 stands for 200.
+    // 0x88 is `:status: 200`.
     assert_eq!(status, Some(0x88));
     assert!(contains(&body, "\ncoredns_build_info{"));
 
@@ -352,9 +352,9 @@ fn frame(to: &mut impl Write, kind: u8, flags: u8, stream: u8, payload: &[u8]) {
     to.write_all(&[&head, payload].concat()).unwrap();
 }
 
-/// Passwords, headers and limits need no TLS, and may change at any time.
+/// They need no TLS, and may change at any time.
 #[test]
-fn behind_a_door() {
+fn passwords_headers_and_limits() {
     let _alone = publishing();
     // me:secret
     let users = "basic_auth_users:\n  me: $2y$04$abcdefghijklmnopqrstuu2r9OfJnfCsdneAXAGHnS4UpFFP8WIrW\n";
@@ -405,7 +405,7 @@ fn as_protobuf() {
     server.stop();
 }
 
-/// A server with the web configuration of a folder, and where its metrics are.
+/// A server with the folder's web configuration, and the port of its metrics.
 fn serve(folder: &tempfile::TempDir) -> (Server, u16) {
     let (dns, http) = (testkit::ports::free().unwrap(), testkit::ports::free().unwrap());
     let web = folder.path().join("web.yml");
@@ -429,7 +429,7 @@ fn over(port: u16, trusted: &rustls::pki_types::CertificateDer<'static>, protoco
     rustls::StreamOwned::new(client, TcpStream::connect(("127.0.0.1", port)).unwrap())
 }
 
-/// Head and body of the answer.
+/// Head and body of the response.
 fn get(mut stream: impl Read + Write, headers: &str) -> (String, Vec<u8>) {
     let request = format!("GET /metrics HTTP/1.1\r\nHost: localhost\r\n{headers}Connection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).unwrap();

@@ -1,7 +1,7 @@
-//! The web configuration file of Prometheus's exporters: TLS, passwords, headers and a limit on requests. What cannot
-//! be obeyed is refused: a door that looks locked must be.
+//! The web configuration file of Prometheus's exporters: TLS, passwords, headers and a rate limit. A setting that
+//! cannot be enforced is an error, so that no restriction is silently missing.
 
-mod last_read;
+mod file_cache;
 mod rules;
 #[cfg(test)]
 pub(super) mod tests;
@@ -12,72 +12,71 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use server::http::{Rules, Tls, WebSource};
 
-use last_read::LastRead;
+use file_cache::FileCache;
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Web {
+struct WebConfig {
     tls_server_config: Option<tls::Section>,
     http_server_config: Option<rules::HttpSection>,
     basic_auth_users: Option<rules::Users>,
     rate_limit: Option<rules::RateSection>,
 }
 
-/// A file that was good when it was opened, and is read again whenever it matters.
+/// A file that was valid when it was opened; read again for every connection and request.
 pub(super) struct WebFile {
     path: PathBuf,
-    /// It asked for TLS, which is decided once: a file that lost its certificate is wrong, not a wish to talk in the
-    /// clear.
-    secure: bool,
-    /// This file and those it names.
-    files: LastRead,
+    /// The file had a TLS section when it was opened. One that lost it later is an error, not a request for plain HTTP.
+    requires_tls: bool,
+    /// This file and the files it refers to.
+    files: FileCache,
 }
 
 impl WebFile {
-    /// Checks the file and all it names.
+    /// Reads and validates the file and the files it refers to.
     pub fn open(path: &Path) -> Result<WebFile, String> {
-        let mut file = WebFile { path: path.to_owned(), secure: false, files: LastRead::default() };
+        let mut file = WebFile { path: path.to_owned(), requires_tls: false, files: FileCache::default() };
         file.rules()?;
-        if let Some(tls) = file.certificate()? {
-            tls.config().map_err(|error| file.named(error))?;
-            file.secure = true;
+        if let Some(tls) = file.load_tls()? {
+            tls.config().map_err(|error| file.with_path(error))?;
+            file.requires_tls = true;
         }
         Ok(file)
     }
 
-    fn certificate(&self) -> Result<Option<Tls>, String> {
+    fn load_tls(&self) -> Result<Option<Tls>, String> {
         let web = self.read()?;
         let http2 = web.http_server_config.unwrap_or_default().http2();
         let section = web.tls_server_config.unwrap_or_default();
         if !section.is_enabled() {
             return Ok(None);
         }
-        // Relative paths begin at the file's own folder.
+        // Paths are relative to the file's own folder.
         let folder = self.path.parent().unwrap_or(Path::new(""));
-        section.load(folder, http2, &self.files).map(Some).map_err(|error| self.named(error))
+        section.load(folder, http2, &self.files).map(Some).map_err(|error| self.with_path(error))
     }
 
-    fn read(&self) -> Result<Web, String> {
+    fn read(&self) -> Result<WebConfig, String> {
         let text =
             self.files.read(&self.path).map_err(|error| format!("open {}: {error}", self.path.display()))?;
-        let text = String::from_utf8(text).map_err(|error| self.named(format!("yaml: {error}")))?;
+        let text = String::from_utf8(text).map_err(|error| self.with_path(format!("yaml: {error}")))?;
         if text.lines().all(|line| line.trim().is_empty() || line.trim().starts_with('#')) {
-            return Ok(Web::default());
+            return Ok(WebConfig::default());
         }
-        serde_saphyr::from_str(&text).map_err(|error| self.named(format!("yaml: {error}")))
+        serde_saphyr::from_str(&text).map_err(|error| self.with_path(format!("yaml: {error}")))
     }
 
-    fn named(&self, error: String) -> String {
+    fn with_path(&self, error: String) -> String {
         format!("{}: {error}", self.path.display())
     }
 }
 
 impl WebSource for WebFile {
     fn tls(&self) -> Result<Option<Tls>, String> {
-        if !self.secure {
+        if !self.requires_tls {
             return Ok(None);
         }
-        self.certificate()?.map(Some).ok_or_else(|| self.named("TLS config is not present".to_owned()))
+        self.load_tls()?.map(Some).ok_or_else(|| self.with_path("TLS config is not present".to_owned()))
     }
 
     fn rules(&self) -> Result<Rules, String> {
@@ -89,6 +88,6 @@ impl WebSource for WebFile {
                 rate: web.rate_limit.unwrap_or_default().rate()?,
             })
         };
-        rules().map_err(|error| self.named(error))
+        rules().map_err(|error| self.with_path(error))
     }
 }

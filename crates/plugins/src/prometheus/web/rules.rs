@@ -7,10 +7,10 @@ use golang::GoDuration;
 use serde::Deserialize;
 use server::http::{Rate, check_hash};
 
-/// Names and bcrypt hashes.
+/// User names and bcrypt hashes.
 pub(super) type Users = BTreeMap<String, String>;
 
-/// The headers that can be set, and their values if these are but a few.
+/// The headers that can be set, and their values where these are an enumeration.
 const HEADERS: &[(&str, &[&str])] = &[
     ("Strict-Transport-Security", &[]),
     ("X-Content-Type-Options", &["nosniff"]),
@@ -43,20 +43,22 @@ impl HttpSection {
                 ));
             }
             if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
-                return Err(format!("headers: {name}: write the value {value:?} in one line"));
+                return Err(format!(
+                    "headers: {name}: expected a value without control characters, got {value:?}"
+                ));
             }
         }
-        // An empty value is how a header is switched off.
+        // An empty value switches a header off.
         Ok(headers.into_iter().filter(|(_, value)| !value.is_empty()).collect())
     }
 }
 
-/// Those whose hashes can be compared with.
+/// Validates the bcrypt hashes.
 pub(super) fn users(users: Users) -> Result<Users, String> {
     for (user, hash) in &users {
         check_hash(hash).map_err(|error| {
             format!(
-                "basic_auth_users: {user}: no bcrypt hash: {error}; make one with htpasswd -nBC 10 {user}"
+                "basic_auth_users: {user}: not a bcrypt hash: {error}; make one with htpasswd -nBC 10 {user}"
             )
         })?;
     }

@@ -8,7 +8,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
 use server::http::{Authorities, Clients, Rate, Rules, Tls, WebSource};
 
 use super::WebFile;
-use super::last_read::LastRead;
+use super::file_cache::FileCache;
 use crate::spoilt;
 
 pub(in crate::prometheus) const CERTIFICATE: &str =
@@ -24,7 +24,7 @@ pub(in crate::prometheus) fn folder_with(web: &str) -> (tempfile::TempDir, Certi
     (folder, made)
 }
 
-/// What a file means. Paths in errors are shown without their folder.
+/// Loads a web configuration. Errors show paths without their folder.
 fn load(text: &str) -> Result<(Option<Tls>, Rules), String> {
     let (folder, _) = folder_with(text);
     let load = || {
@@ -34,7 +34,7 @@ fn load(text: &str) -> Result<(Option<Tls>, Rules), String> {
     load().map_err(|error: String| error.replace(&format!("{}/", folder.path().display()), ""))
 }
 
-/// A file with these lines about TLS.
+/// The TLS settings of a file with these lines in `tls_server_config`.
 fn tls(lines: &str) -> Tls {
     let text = format!("{CERTIFICATE}{}", indented(lines));
     load(&text).unwrap_or_else(|error| panic!("{text}: {error}")).0.expect("TLS")
@@ -49,7 +49,7 @@ fn indented(lines: &str) -> String {
 }
 
 #[test]
-fn nothing_asked_for() {
+fn configurations_without_effect() {
     for off in ["", "# nothing\n", "tls_server_config: {}\n", "http_server_config:\n  http2: false\n"] {
         let (tls, rules) = load(off).unwrap_or_else(|error| panic!("{off}: {error}"));
         assert!(tls.is_none(), "{off}");
@@ -95,7 +95,7 @@ fn versions_suites_and_curves() {
     assert_eq!(curves("curve_preferences: [CurveP384, CurveP521, X25519]\n"), "X25519 secp384r1");
     assert_eq!(curves("curve_preferences: [CurveP256]\n"), "secp256r1");
     assert_eq!(curves("curve_preferences: []\n"), curves(""));
-    // The certificate and the key may stand in the file itself.
+    // The file itself may contain certificate and key.
     let (_, made) = folder_with("");
     let (cert, key) = (indented(&made.cert.pem()), indented(&made.signing_key.serialize_pem()));
     let text = format!("tls_server_config:\n  cert: |\n{}  key: |\n{}", indented(&cert), indented(&key));
@@ -121,10 +121,10 @@ fn clients() {
             Clients { names: Some(vec!["a".to_owned(), "b".to_owned()]), ..asked.clone() },
         ),
     ] {
-        // Not put to use: there are machines that trust nobody.
+        // Without WebFile::open, which fails on machines without system authorities.
         let (folder, _) = folder_with(&format!("{CERTIFICATE}{}", indented(lines)));
         let path = folder.path().join("web.yml");
-        let file = WebFile { path, secure: true, files: LastRead::default() };
+        let file = WebFile { path, requires_tls: true, files: FileCache::default() };
         assert_eq!(file.tls().unwrap().unwrap().clients, expected, "{lines}");
     }
     let tls = tls("client_auth_type: RequireAndVerifyClientCert\nclient_ca_file: cert.pem\n");
@@ -181,17 +181,14 @@ fn refused() {
         (with("client_auth_type: Nonsense\n"), "invalid ClientAuth: Nonsense"),
         (
             with("client_allowed_sans: [me]\n"),
-            "client_allowed_sans: nobody is asked for a certificate; \
-             say client_auth_type: RequireAndVerifyClientCert too",
+            "client_allowed_sans: client_auth_type requests no certificates; \
+             set it to RequireAndVerifyClientCert",
         ),
         (
             with("max_version: TLS11\n"),
-            "max_version: rustls has no TLS below 1.2; say TLS12 or TLS13, or leave it out",
+            "max_version: versions below TLS 1.2 are not supported; set TLS12 or TLS13, or remove it",
         ),
-        (
-            with("min_version: TLS13\nmax_version: TLS12\n"),
-            "min_version is above max_version, which leaves no version; lower it",
-        ),
+        (with("min_version: TLS13\nmax_version: TLS12\n"), "min_version is above max_version; lower it"),
         (with("cipher_suites: [TLS_NONSENSE]\n"), "cipher_suites: unknown cipher: TLS_NONSENSE"),
         (
             with(&format!("cipher_suites: [{cbc}]\n")),
@@ -204,7 +201,7 @@ fn refused() {
         ),
         (
             "basic_auth_users:\n  me: $2y$10$abc\n".to_owned(),
-            "basic_auth_users: me: no bcrypt hash: Invalid hash: the hash format is malformed; \
+            "basic_auth_users: me: not a bcrypt hash: Invalid hash: the hash format is malformed; \
              expected 60 ASCII bytes; make one with htpasswd -nBC 10 me",
         ),
         (
@@ -217,7 +214,7 @@ fn refused() {
         ),
         (
             "http_server_config:\n  headers:\n    X-XSS-Protection: \"a\\nb\"\n".to_owned(),
-            "headers: X-XSS-Protection: write the value \"a\\nb\" in one line",
+            "headers: X-XSS-Protection: expected a value without control characters, got \"a\\nb\"",
         ),
         (
             "rate_limit:\n  interval: soon\n".to_owned(),
@@ -257,7 +254,7 @@ fn unreadable_files_stay_as_they_were() {
         Some(Authorities::Pem(pem)) => pem,
         _ => Vec::new(),
     };
-    // Nobody looks into the files of TLS here: the first octet is the version.
+    // The contents are not parsed here: the first octet is the version.
     let parts: [(&str, Part); 3] =
         [("cert.pem", |tls| tls.certificates), ("key.pem", |tls| tls.key), ("ca.pem", ca)];
     for (name, part) in parts {
@@ -270,9 +267,8 @@ fn unreadable_files_stay_as_they_were() {
     spoilt::check(&folder.path().join("web.yml"), burst, || drop(file.rules()), in_use);
 }
 
-/// The example in the manual is a file that loads.
 #[test]
-fn the_manual() {
+fn the_example_in_the_manual_loads() {
     let manual = include_str!("../README.md");
     let example =
         manual.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
@@ -286,14 +282,14 @@ fn the_manual() {
     assert_eq!((rules.users.len(), rules.headers.len(), rules.rate.is_some()), (1, 1, true));
 }
 
-/// Who a client claims to be.
+/// A client's certificate chain and key.
 struct Identity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
 }
 
-/// Shakes hands in memory; the server says whether it was content.
-fn lets_in(server: &Tls, trusted: &CertificateDer<'static>, identity: Option<&Identity>) -> bool {
+/// Runs a TLS handshake in memory; true if the server accepts the client.
+fn accepts(server: &Tls, trusted: &CertificateDer<'static>, identity: Option<&Identity>) -> bool {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -325,7 +321,7 @@ fn lets_in(server: &Tls, trusted: &CertificateDer<'static>, identity: Option<&Id
 }
 
 #[test]
-fn who_is_let_in() {
+fn client_certificates() {
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
@@ -356,7 +352,8 @@ fn who_is_let_in() {
             let lines = format!("{lines}min_version: {version}\nmax_version: {version}\n");
             std::fs::write(&web, format!("{CERTIFICATE}{}", indented(&lines))).unwrap();
             let tls = WebFile::open(&web).unwrap().tls().unwrap().unwrap();
-            let got = [None, Some(&unsigned), Some(&signed)].map(|who| lets_in(&tls, own.cert.der(), who));
+            let got = [None, Some(&unsigned), Some(&signed)]
+                .map(|identity| accepts(&tls, own.cert.der(), identity));
             assert_eq!(got, expected, "{lines}");
         }
     };
@@ -380,7 +377,7 @@ fn who_is_let_in() {
         check(&format!("{verified}client_allowed_sans: [\"{name}\"]\n"), [false, false, false]);
     }
     check(&format!("{verified}client_allowed_sans: []\n"), [false, false, false]);
-    // A list of names is for everybody: without a certificate nobody has one.
+    // A list of names requires a certificate, even if client_auth_type only requests one.
     check(
         "client_auth_type: RequestClientCert\nclient_allowed_sans: [me@example.org]\n",
         [false, true, true],

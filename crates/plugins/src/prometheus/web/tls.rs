@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use server::http::{Authorities, Clients, Tls};
 
-use super::last_read::LastRead;
+use super::file_cache::FileCache;
 
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -23,7 +23,7 @@ pub(super) struct Section {
     max_version: Option<Version>,
     cipher_suites: Option<Vec<String>>,
     curve_preferences: Option<Vec<Curve>>,
-    /// Go has decided this by itself since 1.17.
+    /// Ignored, as Go has done since 1.17.
     #[serde(rename = "prefer_server_cipher_suites")]
     _prefer_server_cipher_suites: Option<IgnoredAny>,
 }
@@ -44,7 +44,7 @@ enum Curve {
     X25519,
 }
 
-/// What Go takes for secure; others it does not know here.
+/// Go's secure cipher suites; Prometheus rejects others as unknown.
 const CIPHER_SUITES: &[&str] = &[
     "TLS_AES_128_GCM_SHA256",
     "TLS_AES_256_GCM_SHA384",
@@ -75,7 +75,7 @@ impl Section {
         words.iter().any(|word| !word.is_empty())
     }
 
-    pub fn load(&self, folder: &Path, http2: bool, files: &LastRead) -> Result<Tls, String> {
+    pub fn load(&self, folder: &Path, http2: bool, files: &FileCache) -> Result<Tls, String> {
         if self.cert_file.is_empty() && self.cert.is_empty() {
             return Err("missing one of cert or cert_file".into());
         }
@@ -90,17 +90,18 @@ impl Section {
         Ok(Tls { certificates, key, clients, tls12, tls13, cipher_suites, groups: self.groups(), http2 })
     }
 
-    /// Whether TLS 1.2 and 1.3 are spoken. A lower minimum is no harm: what is older is not in rustls.
+    /// Whether TLS 1.2 and 1.3 are enabled. A lower minimum is harmless: rustls has no older versions.
     fn versions(&self) -> Result<(bool, bool), String> {
         let lowest = self.min_version.unwrap_or(Version::TLS12);
         let highest = self.max_version.unwrap_or(Version::TLS13);
         if highest < Version::TLS12 {
             return Err(
-                "max_version: rustls has no TLS below 1.2; say TLS12 or TLS13, or leave it out".into()
+                "max_version: versions below TLS 1.2 are not supported; set TLS12 or TLS13, or remove it"
+                    .into(),
             );
         }
         if lowest > highest {
-            return Err("min_version is above max_version, which leaves no version; lower it".into());
+            return Err("min_version is above max_version; lower it".into());
         }
         Ok((lowest <= Version::TLS12, highest >= Version::TLS13))
     }
@@ -115,7 +116,7 @@ impl Section {
         }
     }
 
-    /// The curves by the names TLS has for them.
+    /// The curves by their names in TLS.
     fn groups(&self) -> Option<Vec<String>> {
         let curves = self.curve_preferences.as_ref().filter(|curves| !curves.is_empty())?;
         let name = |curve: &Curve| match curve {
@@ -127,15 +128,15 @@ impl Section {
         Some(curves.iter().map(|curve| name(curve).to_owned()).collect())
     }
 
-    fn clients(&self, folder: &Path, files: &LastRead) -> Result<Clients, String> {
+    fn clients(&self, folder: &Path, files: &FileCache) -> Result<Clients, String> {
         let given = !self.client_ca_file.is_empty() || !self.client_ca.is_empty();
         let (required, verified) = match self.client_auth_type.as_str() {
             "" | "NoClientCert" if given => {
                 return Err("client CA's have been configured without a Client Auth Policy".into());
             }
             "" | "NoClientCert" if self.client_allowed_sans.is_some() => {
-                return Err("client_allowed_sans: nobody is asked for a certificate; \
-                            say client_auth_type: RequireAndVerifyClientCert too"
+                return Err("client_allowed_sans: client_auth_type requests no certificates; \
+                            set it to RequireAndVerifyClientCert"
                     .into());
             }
             "" | "NoClientCert" => return Ok(Clients::default()),
@@ -157,8 +158,8 @@ impl Section {
     }
 }
 
-/// A file's content, or what stands in the configuration itself.
-fn pem(option: &str, folder: &Path, file: &str, inline: &str, files: &LastRead) -> Result<Vec<u8>, String> {
+/// The contents of the file, or the PEM in the configuration itself.
+fn pem(option: &str, folder: &Path, file: &str, inline: &str, files: &FileCache) -> Result<Vec<u8>, String> {
     if file.is_empty() {
         return Ok(inline.as_bytes().to_vec());
     }

@@ -1,5 +1,5 @@
-//! Metrics of other plugins that are there before anybody uses those plugins: a counter that appears only with its
-//! first failure cannot be alerted on.
+//! Registers metrics of other plugins even where these are not in use: a counter that appears only with its first
+//! failure cannot be alerted on.
 
 use metrics::RegisterError;
 

@@ -1,5 +1,4 @@
-//! The files of a web configuration as they were when they could be read last: a file that becomes unreadable under way
-//! neither opens nor closes the door.
+//! The last readable contents of a web configuration's files: one that becomes unreadable keeps its last contents.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,10 +11,10 @@ use crate::followed::{Followed, whole};
 const LOG: Logger = log::plugin("prometheus");
 
 #[derive(Default)]
-pub(super) struct LastRead(Mutex<BTreeMap<PathBuf, (Followed, Vec<u8>)>>);
+pub(super) struct FileCache(Mutex<BTreeMap<PathBuf, (Followed, Vec<u8>)>>);
 
-impl LastRead {
-    /// The contents of a file; an error only if it could never be read.
+impl FileCache {
+    /// The contents of a file; an error only if no read has ever succeeded.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, String> {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((file, contents)) = files.get_mut(path) {

@@ -1,5 +1,5 @@
-//! What belongs to the configuration as a whole, and shows when it begins to serve: which plugins there are, and
-//! the metrics that were asked for.
+//! Metrics of the configuration as a whole, published when it starts to serve: `coredns_plugin_enabled` and the
+//! optional metrics.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,20 +10,20 @@ use super::{legacy, runtime};
 type Row = [String; 4];
 
 /// Shared by all blocks of a configuration.
-pub(super) struct Enabled {
+pub(super) struct ConfigMetrics {
     families: Arc<Families>,
     /// Server, zone, view and name, collected while blocks are linked.
     rows: Mutex<Vec<Row>>,
     published: AtomicBool,
-    /// `runtime_metrics` stands in one of the blocks.
+    /// One of the blocks has `runtime_metrics`.
     pub runtime: AtomicBool,
-    /// `legacy_forward_metrics` stands in one of the blocks.
+    /// One of the blocks has `legacy_forward_metrics`.
     pub legacy: AtomicBool,
 }
 
-impl Enabled {
-    pub fn new(families: Arc<Families>) -> Enabled {
-        Enabled {
+impl ConfigMetrics {
+    pub fn new(families: Arc<Families>) -> ConfigMetrics {
+        ConfigMetrics {
             families,
             rows: Mutex::default(),
             published: AtomicBool::new(false),
@@ -37,7 +37,7 @@ impl Enabled {
         rows.extend(plugins.iter().map(|name| [server, zone, view, name].map(str::to_owned)));
     }
 
-    /// Puts this configuration in the place of the one before. Every block calls it, the first call does it.
+    /// Replaces the previous configuration's metrics by these. Every block calls it; only the first call acts.
     pub fn publish(&self) {
         if self.published.swap(true, Ordering::AcqRel) {
             return;
@@ -47,7 +47,7 @@ impl Enabled {
         for row in self.rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             gauges.with(&row.each_ref().map(String::as_str)).set(1.0);
         }
-        runtime::show(self.runtime.load(Ordering::Acquire));
-        legacy::show(self.legacy.load(Ordering::Acquire));
+        runtime::set_enabled(self.runtime.load(Ordering::Acquire));
+        legacy::set_enabled(self.legacy.load(Ordering::Acquire));
     }
 }
