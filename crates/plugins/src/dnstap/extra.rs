@@ -3,7 +3,7 @@
 use server::{Client, Sent, Visit};
 use wire::{Query, Reply};
 
-use crate::log::{Format, Line, Piece, Value, Written};
+use crate::log::{Format, Line, Piece, Value, Response};
 
 pub(super) struct Extra(pub(super) Format);
 
@@ -11,7 +11,7 @@ impl Extra {
     pub fn parse(text: &str) -> Extra {
         let mut format = Format::parse(text);
         for piece in &mut format.pieces {
-            // What only a reply has is never known here, as in CoreDNS.
+            // Values of the reply are not available here, as in CoreDNS.
             if let Piece::Value(Value::Rcode | Value::Rsize | Value::Duration | Value::Rflags) = piece {
                 *piece = Piece::Literal("-".into());
             }
@@ -19,15 +19,15 @@ impl Extra {
         Extra(format)
     }
 
-    /// The text while the walk is under way.
+    /// The text before the reply is encoded.
     pub fn before_reply(&self, visit: &Visit<'_>) -> Vec<u8> {
-        self.text(visit.query, visit.reply, visit.client, Written::Nothing, &|label| visit.metadata(label))
+        self.text(visit.query, visit.reply, visit.client, Response::Nothing, &|label| visit.metadata(label))
     }
 
-    /// The text when the reply leaves.
+    /// The text when the reply is sent.
     pub fn after_reply(&self, sent: &Sent<'_>) -> Vec<u8> {
-        let written = Written::Reply { flags: sent.reply.flags };
-        self.text(sent.query, sent.reply, sent.client, written, &|label| sent.metadata(label))
+        let response = Response::Reply { flags: sent.reply.flags };
+        self.text(sent.query, sent.reply, sent.client, response, &|label| sent.metadata(label))
     }
 
     fn text(
@@ -35,11 +35,11 @@ impl Extra {
         query: &Query,
         reply: &Reply,
         client: &Client,
-        written: Written,
+        response: Response,
         metadata: &dyn Fn(&str) -> Option<String>,
     ) -> Vec<u8> {
         let mut out = Vec::new();
-        let line = Line { query, reply, client, written, rsize: 0, nanos: 0 };
+        let line = Line { query, reply, client, response, rsize: 0, nanos: 0 };
         line.text(&self.0, metadata, &mut out);
         out
     }

@@ -1,4 +1,4 @@
-//! The process log in the hands of one test at a time.
+//! Captures the process log for one test at a time.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ impl Write for Shared {
     }
 }
 
-/// Everything logged until it is dropped. Other tests may log meanwhile, so lines are sought by a mark.
+/// Collects log lines until it is dropped. Other tests may log meanwhile, so lines are selected by a mark.
 pub(crate) struct Capture {
     out: Shared,
     _lock: MutexGuard<'static, ()>,
@@ -34,7 +34,7 @@ impl Capture {
         Capture { out, _lock: lock }
     }
 
-    /// What was logged since the last call, without the lines of others.
+    /// The lines logged since the last call that contain `mark`.
     pub fn lines(&self, mark: &str) -> Vec<String> {
         log::flush();
         let bytes = std::mem::take(&mut *self.out.0.lock().unwrap_or_else(PoisonError::into_inner));

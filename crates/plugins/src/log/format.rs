@@ -1,10 +1,10 @@
-//! Formats, read once at setup into pieces.
+//! Log formats, parsed once at setup.
 
-/// The form CoreDNS calls common, and the default.
+/// CoreDNS's `{common}`, the default.
 pub(crate) const COMMON: &str = "{remote}:{port} - {>id} \"{type} {class} {name} {proto} {size} {>do} {>bufsize}\" \
                                  {rcode} {>rflags} {rsize} {duration}";
 
-/// Common, and the opcode.
+/// `{combined}`: `{common}` and the opcode.
 pub(crate) fn combined() -> String {
     format!("{COMMON} \"{{>opcode}}\"")
 }
@@ -55,15 +55,15 @@ const VALUES: [(&str, Value); 16] = [
     (">rflags", Value::Rflags),
 ];
 
-/// A format ready for use.
+/// A parsed format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Format {
     pub pieces: Vec<Piece>,
 }
 
 impl Format {
-    /// A placeholder reaches from a closing brace back to the nearest opening one. What is none of ours stays as
-    /// it is written.
+    /// A placeholder extends from a closing brace back to the nearest opening one. Unknown placeholders are literal
+    /// text.
     pub fn parse(text: &str) -> Format {
         let mut pieces = Vec::new();
         let mut literal = String::new();

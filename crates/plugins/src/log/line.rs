@@ -1,4 +1,4 @@
-//! One line of the query log, written into the buffer of the thread: no allocation, no lock.
+//! Formats one line of the query log into the thread's buffer, without allocation or lock.
 
 use std::io::Write;
 use std::net::IpAddr;
@@ -10,23 +10,23 @@ use wire::{Flags, Name, Query, Rcode, Reply};
 use super::format::{Format, Piece, Value};
 use super::query_len;
 
-/// What went back to the client.
+/// The response to the client.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Written {
-    /// A reply, with these flags.
+pub(crate) enum Response {
+    /// A plugin's reply.
     Reply { flags: Flags },
-    /// Nothing by the plugins; the server makes a bare reply of the code.
+    /// A failure: the server makes a reply of header and question.
     Failure { flags: Flags },
-    /// Nothing at all.
+    /// None: the query is dropped, or not answered yet.
     Nothing,
 }
 
-/// Everything a line can tell.
+/// The values of a line.
 pub(crate) struct Line<'a> {
     pub query: &'a Query,
     pub reply: &'a Reply,
     pub client: &'a Client,
-    pub written: Written,
+    pub response: Response,
     pub rsize: u64,
     pub nanos: u64,
 }
@@ -41,7 +41,7 @@ impl Line<'_> {
             match piece {
                 Piece::Literal(text) => out.extend_from_slice(text.as_bytes()),
                 Piece::Value(value) => self.value(*value, out),
-                // Values of other plugins are strings; who wants them pays for them.
+                // Metadata values are allocated strings: only formats that use them pay for them.
                 Piece::Metadata(label) => match metadata(label) {
                     Some(value) => out.extend_from_slice(value.as_bytes()),
                     None => out.push(b'-'),
@@ -71,14 +71,14 @@ impl Line<'_> {
             },
             Value::Rsize => number(out, self.rsize),
             Value::Duration => duration(out, self.nanos),
-            Value::Rflags => match self.written {
-                Written::Reply { flags: set } | Written::Failure { flags: set } => flags(out, set),
-                Written::Nothing => out.push(b'-'),
+            Value::Rflags => match self.response {
+                Response::Reply { flags: set } | Response::Failure { flags: set } => flags(out, set),
+                Response::Nothing => out.push(b'-'),
             },
         }
     }
 
-    /// The members CoreDNS gives a query's JSON object.
+    /// The members of CoreDNS's JSON object for a query.
     fn json(&self, fields: &mut Fields<'_>) {
         let question = &self.query.question;
         fields.text("plugin", "log");
@@ -103,14 +103,14 @@ impl Line<'_> {
     }
 
     fn rcode(&self) -> Option<Rcode> {
-        match self.written {
-            Written::Nothing => None,
+        match self.response {
+            Response::Nothing => None,
             _ => Some(self.reply.rcode),
         }
     }
 
     fn size(&self) -> u64 {
-        query_len(self.query, self.reply, self.written)
+        query_len(self.query, self.reply, self.response)
     }
 
     fn bufsize(&self) -> u64 {
@@ -135,7 +135,7 @@ fn number(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-/// A mnemonic, or the number behind a prefix.
+/// The mnemonic, or prefix and number.
 fn code(out: &mut Vec<u8>, mnemonic: Option<&str>, prefix: &str, value: u16) {
     match mnemonic {
         Some(text) => out.extend_from_slice(text.as_bytes()),
@@ -198,7 +198,7 @@ fn flags(out: &mut Vec<u8>, set: Flags) {
     }
 }
 
-/// Seconds as Go prints them: as many digits as are needed to read the same number again.
+/// Seconds as Go prints them: the shortest decimal that parses to the same float.
 fn duration(out: &mut Vec<u8>, nanos: u64) {
     if nanos < 1_000_000_000 {
         // Nine digits always fit a float, so the digits of the nanoseconds are those of the shortest decimal.
@@ -216,7 +216,7 @@ fn duration(out: &mut Vec<u8>, nanos: u64) {
     out.push(b's');
 }
 
-/// Added up as Go does it, with the same rounding.
+/// Computed as in Go, with the same rounding.
 fn seconds(nanos: u64) -> f64 {
     (nanos / 1_000_000_000) as f64 + (nanos % 1_000_000_000) as f64 / 1e9
 }
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// The short way and the long way are the same below a second.
+    /// Below a second the digits of the nanoseconds equal the formatted float.
     #[test]
     fn durations_are_the_shortest_decimals() {
         for nanos in (1..1_000_000_000).step_by(7_654_321) {

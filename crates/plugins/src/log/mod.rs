@@ -1,15 +1,15 @@
 //! `log`: a line per query on standard output.
 //!
-//! CoreDNS writes the line when the reply has left its hands, so some values are taken early and some late:
+//! CoreDNS writes the line after it has sent the reply, so each hook takes some of the values:
 //!
 //! ```text
 //! query()  the rule, the start time
 //! reply()  the reply's size and kind, before plugins further up change it
-//! sent()   flags after truncation, the size of the query, the duration: the line
+//! sent()   flags after truncation, the size of the query, the duration; writes the line
 //! ```
 //!
-//! Failures, drops and look-ups of other plugins never become bytes here or need none; their line is written in
-//! `reply()`. Of a series of messages (a zone transfer) the first one is logged.
+//! Failures, drops and look-ups of other plugins have no packet here; `reply()` writes their line. Of the messages of a
+//! zone transfer only the first is logged.
 
 #[cfg(test)]
 pub(crate) mod capture;
@@ -26,41 +26,41 @@ use wire::{Flags, HEADER_LEN, NameBuf, Query, Reply};
 
 use crate::kind::{Classes, Kind};
 pub(crate) use format::{Format, Piece, Value};
-pub(crate) use line::{Line, Written};
+pub(crate) use line::{Line, Response};
 pub(crate) use setup::setup;
 
 pub(crate) struct Log {
-    /// The first whose scope holds the name decides.
+    /// The first rule whose scope contains the name decides.
     rules: Vec<Rule>,
-    /// Start times are kept as nanoseconds from here, because slots hold plain words.
+    /// Slots store integers only, so start times are nanoseconds since this instant.
     epoch: Instant,
 }
 
 struct Rule {
-    /// In lower case; None is a scope that is no name and holds none.
+    /// In lower case; None, an invalid name in the Corefile, contains no name.
     scope: Option<NameBuf>,
     format: Format,
     classes: Classes,
 }
 
-/// What a slot's words mean.
+/// The words of the plugin's slot.
 #[derive(Clone, Copy)]
-struct Memory {
-    /// Number of the rule from 1; 0 when there is nothing to log, or no more.
+struct SlotState {
+    /// Number of the rule from 1; 0 if there is nothing to log, or the line is written.
     rule: u64,
     start: u64,
     size: u64,
-    /// The reply's kind from 1; 0 when it is not known yet.
+    /// The reply's kind from 1; 0 before the reply.
     kind: u64,
 }
 
-impl Memory {
-    fn of(slot: &Slot) -> Memory {
+impl SlotState {
+    fn load(slot: &Slot) -> SlotState {
         let [rule, start, size, kind] = slot.words;
-        Memory { rule, start, size, kind }
+        SlotState { rule, start, size, kind }
     }
 
-    fn keep(self, slot: &mut Slot) {
+    fn store(self, slot: &mut Slot) {
         slot.words = [self.rule, self.start, self.size, self.kind];
     }
 
@@ -80,47 +80,47 @@ impl Plugin for Log {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let name = visit.query.question.lower();
-        let holds = |rule: &Rule| rule.scope.as_ref().is_some_and(|scope| name.is_under(scope.as_name()));
-        let rule = self.rules.iter().position(holds).map_or(0, |at| at as u64 + 1);
+        let matches = |rule: &Rule| rule.scope.as_ref().is_some_and(|scope| name.is_under(scope.as_name()));
+        let rule = self.rules.iter().position(matches).map_or(0, |at| at as u64 + 1);
         if rule > 0 {
-            Memory { rule, start: self.now(), size: 0, kind: 0 }.keep(visit.slot());
+            SlotState { rule, start: self.now(), size: 0, kind: 0 }.store(visit.slot());
         }
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        let mut memory = Memory::of(visit.slot());
-        let Some(rule) = self.rule(memory) else { return Turn::Up };
+        let mut state = SlotState::load(visit.slot());
+        let Some(rule) = self.rule(state) else { return Turn::Up };
         let outcome = visit.outcome();
         let kind = Kind::of(outcome, visit.query, visit.reply);
-        memory.kind = kind.number();
-        memory.size = match outcome {
+        state.kind = kind.number();
+        state.size = match outcome {
             Outcome::Records => visit.reply.plain_len(&visit.query.question) as u64,
             Outcome::Failure => failure_len(visit.query),
             Outcome::Drop => 0,
         };
         let wanted = rule.classes.has(kind.class());
-        // Only a reply to a client has bytes to wait for.
+        // Only a reply to a client becomes a packet, for which `sent` runs.
         let later = wanted && outcome == Outcome::Records && visit.depth() == 0;
-        let start = memory.start;
+        let start = state.start;
         if !later {
-            memory.rule = 0;
+            state.rule = 0;
         }
-        memory.keep(visit.slot());
+        state.store(visit.slot());
         if !wanted {
-            visit.note(|_| format!("class {} is not logged here", kind.class().text()));
+            visit.note(|_| format!("not logged: the rule excludes class {}", kind.class().text()));
         } else if !later {
-            let written = match outcome {
-                Outcome::Records => Written::Reply { flags: visit.reply.flags },
-                Outcome::Failure => Written::Failure { flags: visit.reply.flags },
-                Outcome::Drop => Written::Nothing,
+            let response = match outcome {
+                Outcome::Records => Response::Reply { flags: visit.reply.flags },
+                Outcome::Failure => Response::Failure { flags: visit.reply.flags },
+                Outcome::Drop => Response::Nothing,
             };
             let line = Line {
                 query: visit.query,
                 reply: visit.reply,
                 client: visit.client,
-                written,
-                rsize: memory.size,
+                response,
+                rsize: state.size,
                 nanos: self.now().saturating_sub(start),
             };
             line.write(&rule.format, &|label| visit.metadata(label));
@@ -129,20 +129,20 @@ impl Plugin for Log {
     }
 
     fn sent(&self, sent: &mut Sent<'_>, packet: &mut Vec<u8>) {
-        let memory = Memory::of(sent.slot());
-        if let Some(rule) = self.rule(memory) {
+        let state = SlotState::load(sent.slot());
+        if let Some(rule) = self.rule(state) {
             let bits = packet.get(2..4).map_or(0, |bits| u16::from_be_bytes([bits[0], bits[1]]));
             let line = Line {
                 query: sent.query,
                 reply: sent.reply,
                 client: sent.client,
-                written: Written::Reply { flags: Flags(bits) },
-                rsize: memory.size,
-                nanos: self.now().saturating_sub(memory.start),
+                response: Response::Reply { flags: Flags(bits) },
+                rsize: state.size,
+                nanos: self.now().saturating_sub(state.start),
             };
             line.write(&rule.format, &|label| sent.metadata(label));
         }
-        // The next query in this slot may be answered before it gets here.
+        // A plugin above may answer the next query in this slot, so that `query` does not reset it.
         sent.slot().words = [0; 4];
     }
 
@@ -153,7 +153,7 @@ impl Plugin for Log {
 
 impl Metadata for Log {
     fn value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
-        let kind = || Memory::of(view.slot()?).kind();
+        let kind = || SlotState::load(view.slot()?).kind();
         match label {
             "log/class" => Some(kind()?.class().text().to_owned()),
             "log/type" => Some(kind()?.text().to_owned()),
@@ -167,8 +167,8 @@ impl Log {
         Log { rules, epoch: Instant::now() }
     }
 
-    fn rule(&self, memory: Memory) -> Option<&Rule> {
-        self.rules.get(usize::try_from(memory.rule).ok()?.checked_sub(1)?)
+    fn rule(&self, state: SlotState) -> Option<&Rule> {
+        self.rules.get(usize::try_from(state.rule).ok()?.checked_sub(1)?)
     }
 
     fn now(&self) -> u64 {
@@ -176,14 +176,14 @@ impl Log {
     }
 }
 
-/// A failure is logged as the bare reply it becomes: header and question.
+/// Size of the reply that the server makes of a failure: header and question.
 fn failure_len(query: &Query) -> u64 {
     (HEADER_LEN + query.question.name().len() + 4) as u64
 }
 
-/// What CoreDNS takes for the size of a query: once a reply without an OPT of its own was written, the query's
-/// has lost its options to it.
-fn query_len(query: &Query, reply: &Reply, written: Written) -> u64 {
-    let lost = matches!(written, Written::Reply { .. }) && reply.opt.is_none();
+/// The size of the query as CoreDNS logs it: to a reply without an OPT of its own CoreDNS moves the query's OPT, which
+/// loses its options.
+fn query_len(query: &Query, reply: &Reply, response: Response) -> u64 {
+    let lost = matches!(response, Response::Reply { .. }) && reply.opt.is_none();
     (query.plain_len() - if lost { query.opt_extra_len() } else { 0 }) as u64
 }

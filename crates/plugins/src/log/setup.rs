@@ -18,7 +18,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         let args = s.c.remaining_args();
         let (names, format) = match args[..] {
             [] => (&["."][..], COMMON.to_owned()),
-            // A single argument is a name, whatever it looks like.
+            // A single argument is a name, even one with a brace.
             [_] => (&args[..], COMMON.to_owned()),
             [ref names @ .., last] if last.contains('{') => (names, expand(last)),
             _ => (&args[..], COMMON.to_owned()),
@@ -35,7 +35,7 @@ fn expand(format: &str) -> String {
     format.replace("{common}", COMMON).replace("{combined}", &combined())
 }
 
-/// The block behind the arguments. None at all means all.
+/// Parses the block. Without `class`, all classes are logged.
 fn classes(c: &mut Dispenser<'_>) -> Result<Classes, Diagnostic> {
     let mut classes = Classes::default();
     while c.next_block() {
@@ -54,7 +54,7 @@ fn classes(c: &mut Dispenser<'_>) -> Result<Classes, Diagnostic> {
     Ok(if classes.is_empty() { Classes::ALL } else { classes })
 }
 
-/// The zone of a rule. What is no name is accepted and holds no name, as in CoreDNS.
+/// The zone of a rule. An invalid name is accepted and matches nothing, as in CoreDNS.
 fn scope(name: &str) -> Option<NameBuf> {
     let name = if name.is_empty() { "." } else { name };
     let mut scope = NameBuf::parse(name).ok()?;

@@ -50,7 +50,7 @@ fn forms() {
     }
 }
 
-/// Each line as CoreDNS 1.15 wrote it for the same Corefile and query, but for the client and the duration.
+/// Each line is CoreDNS 1.15's for the same Corefile and query, except for the client and the duration.
 #[test]
 fn lines() {
     let log = Capture::take();
@@ -65,7 +65,7 @@ fn lines() {
             "l2.example.org A do rd cd",
             r#"10.240.0.1:40212 - 4711 "A IN l2.example.org. udp 43 true 4096" NOERROR qr,aa,rd,cd 100 "#,
         ),
-        // The option is gone from the query by the time the line is written.
+        // CoreDNS has removed the option from the query when it writes the line.
         (
             "log|whoami",
             "l3.example.org A size=100 nsid tcp",
@@ -76,7 +76,7 @@ fn lines() {
             "l4.example.org A from=2001:db8::1",
             r#"[2001:db8::1]:40212 - 4711 "A IN l4.example.org. udp"#,
         ),
-        // A failure, with the option still there.
+        // After a failure the query still has its option.
         (
             "log",
             r"l5\.x.example.org TXT nsid rd",
@@ -149,7 +149,7 @@ fn not_logged() {
     }
 }
 
-/// What does not fit shows in the flags, while the size is the one before.
+/// Truncation shows in the flags; the size is the one before it.
 #[test]
 fn truncation() {
     let log = Capture::take();
