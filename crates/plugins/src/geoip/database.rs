@@ -1,6 +1,4 @@
-//! A database file in memory.
-//!
-//! It is read whole instead of mapped: a file that is overwritten while it is mapped changes under the server's feet.
+//! A database file, read into memory: a memory-mapped file that is overwritten would change while in use.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr};
@@ -17,22 +15,22 @@ pub(super) struct Database {
 }
 
 /// Larger databases are refused; the largest of MaxMind's has about 200 MB.
-const LIMIT: u64 = 512 << 20;
+const MAX_SIZE: u64 = 512 << 20;
 
-/// What stands before the metadata of a database.
-const METADATA: &[u8] = b"\xab\xcd\xefMaxMind.com";
+/// The marker before a database's metadata.
+const METADATA_MARKER: &[u8] = b"\xab\xcd\xefMaxMind.com";
 
-/// What its records hold.
+/// The type of a database's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Schema {
-    /// Cities, or countries alone, which are the same with less in them.
+    /// Cities or countries; a country record is a city record with fewer fields.
     City,
     Asn,
-    /// Something of MaxMind's that has no labels.
+    /// A type that the reader knows, but that has no labels here.
     Other,
 }
 
-const TYPES: &[(Schema, &[&str])] = &[
+const DATABASE_TYPES: &[(Schema, &[&str])] = &[
     (
         Schema::City,
         &[
@@ -68,19 +66,19 @@ const TYPES: &[(Schema, &[&str])] = &[
 ];
 
 impl Schema {
-    fn of(database_type: &str) -> Option<Schema> {
-        TYPES.iter().find(|(_, names)| names.contains(&database_type)).map(|(schema, _)| *schema)
+    fn from_type(database_type: &str) -> Option<Schema> {
+        DATABASE_TYPES.iter().find(|(_, names)| names.contains(&database_type)).map(|(schema, _)| *schema)
     }
 }
 
 impl Database {
-    /// Reads a file, or says in CoreDNS's words why that cannot be.
+    /// Reads a file; errors have CoreDNS's texts.
     pub fn open(path: &Path) -> Result<Database, String> {
         let bytes = read(path).map_err(|why| format!("failed to open database file: {why}"))?;
         let reader =
             Reader::from_source(bytes).map_err(|error| format!("failed to open database file: {error}"))?;
         let database_type = reader.metadata().database_type.as_str();
-        let Some(schema) = Schema::of(database_type) else {
+        let Some(schema) = Schema::from_type(database_type) else {
             let name = quoted(database_type);
             return Err(format!(
                 "failed to open database file: geoip2: reader does not support the {name} database type"
@@ -91,7 +89,7 @@ impl Database {
         Ok(database)
     }
 
-    /// Looks up the address CoreDNS looks up, so that what it cannot read is refused here too.
+    /// Looks up 127.0.0.1, as CoreDNS does, so that a database that CoreDNS cannot read is refused here too.
     fn probe(&self, path: &Path) -> Result<(), String> {
         let address = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let (schema, error) = match self.schema {
@@ -111,8 +109,8 @@ impl Database {
         }
     }
 
-    /// What a label says about an address. An address the database does not know has empty values; one that cannot be
-    /// looked up, or whose record is not as it should be, has none.
+    /// The value of a label for an address: empty if the address is not in the database, None if the lookup fails or
+    /// the record is invalid.
     pub fn value(&self, label: &str, address: IpAddr) -> Option<String> {
         match self.schema {
             Schema::City if City::has(label) => self.record::<City<'_>>(address).ok()?.value(label),
@@ -130,16 +128,16 @@ impl Database {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let bytes = files::read(path, LIMIT).map_err(|error| {
-        // Folders can be opened.
-        let what = if error.kind() == ErrorKind::IsADirectory { "read" } else { "open" };
-        format!("{what} {}: {}", path.display(), system_error(&error))
+    let bytes = files::read(path, MAX_SIZE).map_err(|error| {
+        // open(2) succeeds on a folder, read(2) does not.
+        let call = if error.kind() == ErrorKind::IsADirectory { "read" } else { "open" };
+        format!("{call} {}: {}", path.display(), system_error(&error))
     })?;
     if bytes.is_empty() {
         return Err("file is empty".to_owned());
     }
-    // Near the end in every database, so that the search is short.
-    if !bytes.windows(METADATA.len()).rev().any(|found| found == METADATA) {
+    // The marker is near the end, so the search starts there.
+    if !bytes.windows(METADATA_MARKER.len()).rev().any(|window| window == METADATA_MARKER) {
         return Err("error opening database: invalid MaxMind DB file".to_owned());
     }
     Ok(bytes)

@@ -1,7 +1,7 @@
-//! Knows where clients are, from a MaxMind database, and tells those who ask for metadata.
+//! Offers metadata about the client's address from a MaxMind database.
 //!
-//! Nothing is looked up before somebody asks. What is remembered on the way down is only the address that the client
-//! gave in EDNS, because plugins below may change it.
+//! The lookup happens when another plugin reads a label. `query` only stores the EDNS client subnet, because plugins
+//! below may change it.
 
 mod database;
 mod record;
@@ -20,7 +20,7 @@ pub(crate) use setup::setup;
 
 struct GeoIp {
     database: Arc<Database>,
-    /// Looks the client subnet up instead of the client, where a query has one.
+    /// Looks up the EDNS client subnet instead of the client's address, where a query has one.
     edns_subnet: bool,
 }
 
@@ -35,9 +35,9 @@ impl Plugin for GeoIp {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let subnet = subnet(visit.query);
-        remember(visit.slot(), subnet);
+        store_subnet(visit.slot(), subnet);
         if let Some(subnet) = subnet {
-            visit.note(|_| format!("the client says it is in {subnet}"));
+            visit.note(|_| format!("EDNS client subnet: {subnet}"));
         }
         Step::Next
     }
@@ -50,31 +50,31 @@ impl Plugin for GeoIp {
 impl Metadata for GeoIp {
     fn value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
         let label = label.strip_prefix("geoip/")?;
-        let subnet = match view.slot().map(remembered) {
+        let subnet = match view.slot().map(load_subnet) {
             _ if !self.edns_subnet => None,
             Some(Some(subnet)) => subnet,
-            // The query is not here yet: a view decides whether it comes.
+            // A view reads metadata before `query` has run.
             _ => subnet(view.query),
         };
         self.database.value(label, subnet.unwrap_or_else(|| view.client.remote.ip()))
     }
 }
 
-/// Numbers of the slot's first word; 0 is a query that has not come by.
+/// Values of the slot's first word; 0 before `query` has run.
 const WITHOUT_SUBNET: u64 = 1;
 const WITH_SUBNET: u64 = 2;
 
-fn remember(slot: &mut Slot, subnet: Option<IpAddr>) {
-    let (known, bits) = match subnet {
+fn store_subnet(slot: &mut Slot, subnet: Option<IpAddr>) {
+    let (state, bits) = match subnet {
         Some(IpAddr::V4(address)) => (WITH_SUBNET, address.to_ipv6_mapped().to_bits()),
         Some(IpAddr::V6(address)) => (WITH_SUBNET, address.to_bits()),
         None => (WITHOUT_SUBNET, 0),
     };
-    slot.words = [known, (bits >> 64) as u64, bits as u64, 0];
+    slot.words = [state, (bits >> 64) as u64, bits as u64, 0];
 }
 
-/// What [`remember`] was told, if it was.
-fn remembered(slot: &Slot) -> Option<Option<IpAddr>> {
+/// The subnet that [`store_subnet`] stored; None if it has not run.
+fn load_subnet(slot: &Slot) -> Option<Option<IpAddr>> {
     let bits = u128::from(slot.words[1]) << 64 | u128::from(slot.words[2]);
     match slot.words[0] {
         WITHOUT_SUBNET => Some(None),
@@ -83,8 +83,8 @@ fn remembered(slot: &Slot) -> Option<Option<IpAddr>> {
     }
 }
 
-/// The address of the first client subnet (RFC 7871 §6). One of IPv4 is looked up in IPv6 form, as CoreDNS does: it is
-/// there in databases that have it under `::ffff:0:0/96` too, and nowhere in databases of IPv4 only.
+/// The address of the first client subnet option (RFC 7871 §6). IPv4 becomes an IPv4-mapped IPv6 address, as in
+/// CoreDNS, which databases with `::ffff:0:0/96` contain, and IPv4-only databases do not.
 fn subnet(query: &Query) -> Option<IpAddr> {
     let found = query.options().find(|found| found.code == option::SUBNET)?;
     let (head, address) = found.data.split_first_chunk::<4>()?;

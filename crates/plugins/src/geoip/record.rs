@@ -1,13 +1,14 @@
-//! The records of a database, as far as labels show them.
+//! The records of a database, with the fields that have labels.
 //!
-//! Texts are borrowed from the database. Each has a most length, as in CoreDNS; a longer one spoils its record.
+//! Texts are borrowed from the database. Each has a maximum length, as in CoreDNS; a longer one makes its record
+//! invalid.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-/// Of City, Country and Enterprise databases.
+/// A record of City, Country and Enterprise databases.
 #[derive(Default, serde::Deserialize)]
 #[serde(default)]
 pub(super) struct City<'a> {
@@ -81,7 +82,7 @@ struct Postal<'a> {
     code: Text<'a, 128>,
 }
 
-/// Of ASN and ISP databases.
+/// A record of ASN and ISP databases.
 #[derive(Default, serde::Deserialize)]
 #[serde(default)]
 pub(super) struct Asn<'a> {
@@ -143,28 +144,28 @@ impl Asn<'_> {
     }
 }
 
-/// A text of at most `MOST` octets.
+/// A text of at most `MAX` octets.
 #[derive(Default)]
-struct Text<'a, const MOST: usize>(&'a str);
+struct Text<'a, const MAX: usize>(&'a str);
 
-impl<const MOST: usize> fmt::Display for Text<'_, MOST> {
+impl<const MAX: usize> fmt::Display for Text<'_, MAX> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.0)
     }
 }
 
-impl<'de: 'a, 'a, const MOST: usize> Deserialize<'de> for Text<'a, MOST> {
+impl<'de: 'a, 'a, const MAX: usize> Deserialize<'de> for Text<'a, MAX> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Borrowed<'a, const MOST: usize>(PhantomData<&'a ()>);
-        impl<'de: 'a, 'a, const MOST: usize> Visitor<'de> for Borrowed<'a, MOST> {
-            type Value = Text<'a, MOST>;
+        struct Borrowed<'a, const MAX: usize>(PhantomData<&'a ()>);
+        impl<'de: 'a, 'a, const MAX: usize> Visitor<'de> for Borrowed<'a, MAX> {
+            type Value = Text<'a, MAX>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "a text of at most {MOST} octets")
+                write!(f, "a text of at most {MAX} octets")
             }
 
             fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                if text.len() > MOST {
+                if text.len() > MAX {
                     return Err(E::invalid_length(text.len(), &self));
                 }
                 Ok(Text(text))
@@ -174,11 +175,11 @@ impl<'de: 'a, 'a, const MOST: usize> Deserialize<'de> for Text<'a, MOST> {
     }
 }
 
-/// A coordinate. Whole numbers of the integer types are none, as in CoreDNS.
+/// A coordinate. Values of integer types are invalid, as in CoreDNS.
 #[derive(Clone, Copy)]
 struct Degrees(f64);
 
-/// As Go writes it: as many digits as it takes to tell it from all others, and never an exponent.
+/// As Go formats it: the shortest decimal that parses to the same float, without an exponent.
 impl fmt::Display for Degrees {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0 == f64::INFINITY {
@@ -213,14 +214,14 @@ impl<'de> Deserialize<'de> for Degrees {
     }
 }
 
-/// A whole number that is not below zero, of whatever type it is written in.
+/// A non-negative integer of any integer type.
 #[derive(Clone, Copy, Default)]
 struct Number(u64);
 
 impl<'de> Deserialize<'de> for Number {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Whole;
-        impl Visitor<'_> for Whole {
+        struct Integer;
+        impl Visitor<'_> for Integer {
             type Value = Number;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -235,6 +236,6 @@ impl<'de> Deserialize<'de> for Number {
                 u64::try_from(value).map(Number).map_err(|_| E::custom("a number below zero"))
             }
         }
-        deserializer.deserialize_any(Whole)
+        deserializer.deserialize_any(Integer)
     }
 }

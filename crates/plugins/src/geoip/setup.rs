@@ -37,8 +37,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// One copy of a file serves all blocks, and the next configuration too, for as long as the file is the same. The path
-/// does not begin at `root`, as in CoreDNS.
+/// All blocks share one copy of a file, and a reload keeps it while the file is unchanged. The path is not relative to
+/// `root`, as in CoreDNS.
 fn open(s: &mut Setup<'_>, path: &Path) -> Result<Arc<Database>, String> {
     let version = fs::metadata(path).map(|about| Stamp::of(&about));
     let key = format!("{} {:?}", path.display(), version.ok());

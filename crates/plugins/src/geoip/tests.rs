@@ -3,7 +3,7 @@ use std::net::IpAddr;
 use testkit::mmdb::{self, Value, map};
 
 use super::database::Database;
-use super::{remember, remembered, subnet};
+use super::{load_subnet, store_subnet, subnet};
 use crate::harness::{configure, refused};
 
 fn file(database_type: &str, networks: Vec<(&'static str, Value)>) -> tempfile::NamedTempFile {
@@ -76,7 +76,7 @@ fn cities() {
         assert_eq!(value(&database, label, "::ffff:81.2.69.142").as_deref(), Some(expected), "{label}");
         // Not in the database.
         assert_eq!(value(&database, label, "203.0.113.1").as_deref(), Some(empty), "{label}");
-        // Not as it should be.
+        // Invalid records.
         assert_eq!(value(&database, label, "10.0.0.1"), None, "{label}");
         assert_eq!(value(&database, label, "10.1.0.1"), None, "{label}");
     }
@@ -124,9 +124,9 @@ fn subnets() {
         let found = subnet(&query);
         assert_eq!(found, expected.map(|text| text.parse().expect("an address")), "{option:?}");
         let mut slot = server::Slot::default();
-        assert_eq!(remembered(&slot), None);
-        remember(&mut slot, found);
-        assert_eq!(remembered(&slot), Some(found));
+        assert_eq!(load_subnet(&slot), None);
+        store_subnet(&mut slot, found);
+        assert_eq!(load_subnet(&slot), Some(found));
     }
 }
 
