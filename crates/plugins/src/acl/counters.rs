@@ -1,6 +1,6 @@
-//! How many queries were let through and how many were not, for each server the block is part of.
+//! Counts queries by action, for each server of the block.
 //!
-//! A series appears with its first event, as in CoreDNS, and is kept from then on; no query looks a label up.
+//! A series appears with its first event, as in CoreDNS; its counter is kept, so that later queries look up no labels.
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,22 +18,22 @@ const FILTERED: (&str, &str) =
 const DROPPED: (&str, &str) =
     ("coredns_acl_dropped_requests_total", "Counter of DNS requests being dropped.");
 
-/// Known when all blocks are.
 #[derive(Default)]
 pub(super) struct Counters {
+    /// Set by `link`, when all blocks are known.
     servers: OnceLock<Vec<Server>>,
 }
 
 pub(super) struct Server {
     label: String,
-    allowed: Count,
+    allowed: LazyCounter,
     zones: Vec<Zone>,
 }
 
 struct Zone {
-    blocked: Count,
-    filtered: Count,
-    dropped: Count,
+    blocked: LazyCounter,
+    filtered: LazyCounter,
+    dropped: LazyCounter,
 }
 
 impl Counters {
@@ -47,63 +47,63 @@ impl Counters {
         let _ = self.servers.set(servers);
     }
 
-    pub fn of(&self, label: &str) -> Option<&Server> {
+    pub fn server(&self, label: &str) -> Option<&Server> {
         self.servers.get()?.iter().find(|server| server.label == label)
     }
 }
 
 impl Server {
     fn new(label: &str, zones: &[NameBuf], view: &str) -> Server {
-        let of_zone =
-            |family, zone: &str| Count::new(family, &["server", "zone", "view"], &[label, zone, view]);
+        let counter =
+            |family, zone: &str| LazyCounter::new(family, &["server", "zone", "view"], &[label, zone, view]);
         let zone = |zone: &NameBuf| {
             let zone = zone.to_string();
             Zone {
-                blocked: of_zone(BLOCKED, &zone),
-                filtered: of_zone(FILTERED, &zone),
-                dropped: of_zone(DROPPED, &zone),
+                blocked: counter(BLOCKED, &zone),
+                filtered: counter(FILTERED, &zone),
+                dropped: counter(DROPPED, &zone),
             }
         };
         Server {
             label: label.to_owned(),
-            allowed: Count::new(ALLOWED, &["server", "view"], &[label, view]),
+            allowed: LazyCounter::new(ALLOWED, &["server", "view"], &[label, view]),
             zones: zones.iter().map(zone).collect(),
         }
     }
 
-    /// Counts what was done with a query; the zone is that of the line that decided.
+    /// Counts a query by its action; `zone` is the index of the deciding policy's zone.
     pub fn count(&self, action: Action, zone: Option<usize>) {
         let zone = || self.zones.get(zone?);
-        let count = match action {
+        let counter = match action {
             Action::Allow => Some(&self.allowed),
             Action::Block => zone().map(|zone| &zone.blocked),
             Action::Filter => zone().map(|zone| &zone.filtered),
             Action::Drop => zone().map(|zone| &zone.dropped),
         };
-        if let Some(count) = count {
-            count.inc();
+        if let Some(counter) = counter {
+            counter.inc();
         }
     }
 }
 
-/// A series that is made when it is first needed.
-struct Count {
-    /// None if something else has taken the name; then nobody sees what is counted.
+/// A series that is created with its first increment.
+struct LazyCounter {
+    /// None if another metric has the name; the counter is then not exported.
     family: Option<Arc<Family<Counter>>>,
     values: Box<[String]>,
-    made: OnceLock<Arc<Counter>>,
+    counter: OnceLock<Arc<Counter>>,
 }
 
-impl Count {
+impl LazyCounter {
     fn new(
         (name, help): (&'static str, &'static str),
         labels: &'static [&'static str],
         values: &[&str],
-    ) -> Count {
-        Count {
+    ) -> LazyCounter {
+        LazyCounter {
             family: registry().counters(name, help, labels).ok(),
             values: values.iter().map(|value| (*value).to_owned()).collect(),
-            made: OnceLock::new(),
+            counter: OnceLock::new(),
         }
     }
 
@@ -112,6 +112,6 @@ impl Count {
             Some(family) => family.with(&self.values.iter().map(String::as_str).collect::<Vec<_>>()),
             None => Arc::default(),
         };
-        self.made.get_or_init(make).inc();
+        self.counter.get_or_init(make).inc();
     }
 }

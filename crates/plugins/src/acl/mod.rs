@@ -1,7 +1,7 @@
-//! Lets queries pass, refuses them or stays silent, by the client's address and the type asked for.
+//! Allows, blocks, filters or drops queries by the client's address and the query type.
 //!
-//! Each `acl` of the Corefile is a rule for some zones, with one policy per line. The first line that fits
-//! decides; where none does, the next rule is asked, and after the last one the query passes.
+//! Each `acl` of the Corefile is a rule for some zones, with one policy per line. The first policy that matches
+//! decides; if none does, the next rule is checked. If no rule matches, the query is allowed.
 
 mod counters;
 mod setup;
@@ -23,18 +23,18 @@ pub(crate) use sources::Sources;
 const BLOCKED: u16 = 15;
 const FILTERED: u16 = 17;
 
-/// What CoreDNS says it can take, to clients that sent no EDNS.
+/// The UDP size CoreDNS advertises to clients without EDNS.
 const UDP_SIZE: u16 = 4096;
 
 struct Acl {
-    /// The zones of all rules, one rule's after the other's.
+    /// The zones of all rules, concatenated.
     zones: Vec<NameBuf>,
     rules: Vec<Rule>,
     counters: Counters,
 }
 
 struct Rule {
-    /// Its part of the zones.
+    /// The rule's zones, as indices into [`Acl::zones`].
     zones: Range<usize>,
     policies: Vec<Policy>,
 }
@@ -44,7 +44,7 @@ struct Policy {
     action: Action,
     types: Types,
     sources: Sources,
-    /// The line and its place, for people.
+    /// The line, file and line number, for `explain`.
     line: String,
 }
 
@@ -67,18 +67,21 @@ impl Plugin for Acl {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        // A client on a socket for both families comes as an IPv4 address in IPv6 form.
+        // A dual-stack socket reports IPv4 clients as IPv4-mapped IPv6 addresses.
         let client = visit.client.remote.ip().to_canonical();
         let question = &visit.query.question;
         let decided = self.decide(question.lower(), question.qtype, client);
         let (action, zone) =
             decided.map_or((Action::Allow, None), |(zone, policy)| (policy.action, Some(zone)));
-        if let Some(counters) = self.counters.of(visit.server()) {
+        if let Some(counters) = self.counters.server(visit.server()) {
             counters.count(action, zone);
         }
-        visit.note(|_| match decided {
+        visit.note(|query| match decided {
             Some((_, policy)) => format!("{client}: {}", policy.line),
-            None => format!("no line is about {client} and this type; the query passes"),
+            None => {
+                let qtype = query.question.qtype;
+                format!("no acl rule matches {client} and type {qtype}; default is allow")
+            }
         });
         let (rcode, reason) = match action {
             Action::Allow => return Step::Next,
@@ -88,7 +91,7 @@ impl Plugin for Acl {
         };
         let reply = visit.begin();
         reply.rcode = rcode;
-        // CoreDNS sends this to everybody and turns DO on, whatever the client said.
+        // CoreDNS sends an OPT with DO to every client, even to those that sent none.
         reply.opt.insert(Opt::new(UDP_SIZE, true)).push(option::EXTENDED_ERROR, &reason.to_be_bytes());
         Step::Answer
     }
@@ -101,34 +104,34 @@ impl Plugin for Acl {
 }
 
 impl Acl {
-    /// The first line that fits, and the place of the zone it was written for.
+    /// The first policy that matches, and the index of its zone.
     fn decide(&self, name: Name<'_>, qtype: Rtype, client: IpAddr) -> Option<(usize, &Policy)> {
         self.rules.iter().find_map(|rule| {
             let zone = self.zone(rule, name)?;
-            let policy = rule.policies.iter().find(|policy| policy.fits(qtype, client))?;
+            let policy = rule.policies.iter().find(|policy| policy.matches(qtype, client))?;
             Some((zone, policy))
         })
     }
 
-    /// The rule's longest zone that has the name.
+    /// Index of the rule's longest zone that contains the name.
     fn zone(&self, rule: &Rule, name: Name<'_>) -> Option<usize> {
-        let length = |place: usize| {
-            let zone = self.zones.get(place)?.as_name();
+        let length = |index: usize| {
+            let zone = self.zones.get(index)?.as_name();
             name.is_under(zone).then(|| zone.len())
         };
-        let found = rule.zones.clone().filter_map(|place| Some((length(place)?, place)));
-        found.max().map(|(_, place)| place)
+        let found = rule.zones.clone().filter_map(|index| Some((length(index)?, index)));
+        found.max().map(|(_, index)| index)
     }
 }
 
 impl Policy {
-    fn fits(&self, qtype: Rtype, client: IpAddr) -> bool {
-        self.types.has(qtype) && self.sources.has(client)
+    fn matches(&self, qtype: Rtype, client: IpAddr) -> bool {
+        self.types.contains(qtype) && self.sources.contains(client)
     }
 }
 
 impl Types {
-    fn has(&self, qtype: Rtype) -> bool {
+    fn contains(&self, qtype: Rtype) -> bool {
         match self {
             Types::All => true,
             Types::These(types) => types.contains(&qtype),

@@ -40,20 +40,20 @@ fn policy(c: &mut Dispenser<'_>) -> Result<Policy, Diagnostic> {
     };
     let args = c.remaining_args();
     let line = format!("{} ({}:{})", [&[word], &args[..]].concat().join(" "), c.file(), c.line());
-    let (mut types, mut networks) = (Wanted::All, Wanted::All);
+    let (mut types, mut networks) = (Selection::Unset, Selection::Unset);
     let mut rest = &args[..];
-    while let Some((title, after)) = rest.split_first() {
-        if !is_title(title) {
-            return Err(c.err(format_args!("unexpected token {}; expect 'type | net'", quoted(title))));
+    while let Some((keyword, after)) = rest.split_first() {
+        if !is_keyword(keyword) {
+            return Err(c.err(format_args!("unexpected token {}; expect 'type | net'", quoted(keyword))));
         }
-        let title = title.to_lowercase();
-        let end = after.iter().position(|word| is_title(word)).unwrap_or(after.len());
+        let keyword = keyword.to_lowercase();
+        let end = after.iter().position(|word| is_keyword(word)).unwrap_or(after.len());
         let (words, others) = after.split_at(end);
         rest = others;
         if words.is_empty() {
-            return Err(c.err(format_args!("no token specified in {} section", quoted(&title))));
+            return Err(c.err(format_args!("no token specified in {} section", quoted(&keyword))));
         }
-        match title.as_str() {
+        match keyword.as_str() {
             "type" => types.read(words, |word| qtype(c, word))?,
             _ => networks.read(words, |word| network(c, word))?,
         }
@@ -61,52 +61,52 @@ fn policy(c: &mut Dispenser<'_>) -> Result<Policy, Diagnostic> {
     Ok(Policy {
         action,
         types: match types {
-            // The type 0 has the name None, and CoreDNS takes it for every type.
-            Wanted::These(types) if !types.contains(&Rtype::NONE) => Types::These(types),
+            // CoreDNS takes `None`, the mnemonic of type 0, for every type.
+            Selection::List(types) if !types.contains(&Rtype::NONE) => Types::These(types),
             _ => Types::All,
         },
         sources: match networks {
-            Wanted::These(networks) => Sources::new(&networks),
-            _ => Sources::everybody(),
+            Selection::List(networks) => Sources::new(&networks),
+            _ => Sources::all(),
         },
         line,
     })
 }
 
-fn is_title(word: &str) -> bool {
+fn is_keyword(word: &str) -> bool {
     matches!(word.to_lowercase().as_str(), "type" | "net")
 }
 
-/// What the sections of one title ask for, all together.
-enum Wanted<T> {
-    /// There is no such section.
-    All,
-    These(Vec<T>),
-    /// One of them had a `*`.
-    Star,
+/// The values of all sections with one keyword.
+enum Selection<T> {
+    /// No such section.
+    Unset,
+    List(Vec<T>),
+    /// One of the sections has a `*`.
+    Any,
 }
 
-impl<T> Wanted<T> {
-    /// Reads one more section. What stands behind a `*` is not looked at, as in CoreDNS.
+impl<T> Selection<T> {
+    /// Parses one more section. Words after a `*` are ignored, as in CoreDNS.
     fn read<E>(&mut self, words: &[&str], parse: impl Fn(&str) -> Result<T, E>) -> Result<(), E> {
-        if let Wanted::All = self {
-            *self = Wanted::These(Vec::new());
+        if let Selection::Unset = self {
+            *self = Selection::List(Vec::new());
         }
         for word in words {
             if *word == "*" {
-                *self = Wanted::Star;
+                *self = Selection::Any;
                 break;
             }
             let parsed = parse(word)?;
-            if let Wanted::These(these) = self {
-                these.push(parsed);
+            if let Selection::List(values) = self {
+                values.push(parsed);
             }
         }
         Ok(())
     }
 }
 
-/// A type by its name, in the one spelling it has.
+/// A type by its mnemonic, case-sensitive.
 fn qtype(c: &Dispenser<'_>, word: &str) -> Result<Rtype, Diagnostic> {
     let found = Rtype::from_mnemonic(word).filter(|found| found.mnemonic() == Some(word));
     found.ok_or_else(|| c.err(format_args!("unexpected token {}; expect legal QTYPE", quoted(word))))

@@ -1,31 +1,31 @@
-//! The clients a line is about.
+//! The client addresses that a policy applies to.
 
 use std::net::IpAddr;
 
 use corefile::reverse::Prefix;
 
-/// A set of addresses. The families are apart: `::/0` is about IPv6 clients only.
+/// A set of addresses, by family: `::/0` contains IPv6 clients only.
 pub(crate) struct Sources {
     v4: Ranges,
     v6: Ranges,
 }
 
-/// First and last addresses; sorted, none touching another, so that one binary search finds the only candidate.
+/// First and last addresses; sorted and merged, so that one binary search finds the only candidate.
 type Ranges = Box<[(u128, u128)]>;
 
 impl Sources {
-    pub fn everybody() -> Sources {
+    pub fn all() -> Sources {
         Sources { v4: Box::new([(0, u128::MAX)]), v6: Box::new([(0, u128::MAX)]) }
     }
 
     pub fn new(networks: &[Prefix]) -> Sources {
         let (v4, v6): (Vec<Prefix>, Vec<Prefix>) =
-            networks.iter().map(narrow).partition(|network| network.address.is_ipv4());
+            networks.iter().map(canonical).partition(|network| network.address.is_ipv4());
         Sources { v4: merged(&v4), v6: merged(&v6) }
     }
 
-    /// Whether the address, which is IPv4 if it can be, is one of them.
-    pub fn has(&self, client: IpAddr) -> bool {
+    /// Whether the address is in the set; an IPv4-mapped one must be given as IPv4.
+    pub fn contains(&self, client: IpAddr) -> bool {
         let (ranges, address) = match client {
             IpAddr::V4(address) => (&self.v4, u128::from(address.to_bits())),
             IpAddr::V6(address) => (&self.v6, address.to_bits()),
@@ -35,8 +35,8 @@ impl Sources {
     }
 }
 
-/// A network of IPv4 addresses in IPv6 form is one of IPv4, as its clients are; or the line would be about nobody.
-fn narrow(network: &Prefix) -> Prefix {
+/// Converts a network of IPv4-mapped addresses to IPv4, as those of clients are; otherwise it would match nobody.
+fn canonical(network: &Prefix) -> Prefix {
     match (network.address, network.address.to_canonical(), network.bits) {
         (IpAddr::V6(_), address @ IpAddr::V4(_), bits @ 96..) => Prefix { address, bits: bits - 96 },
         (address, _, bits) => Prefix { address, bits },
@@ -61,7 +61,7 @@ fn range(network: &Prefix) -> (u128, u128) {
         IpAddr::V4(address) => (u128::from(address.to_bits()), 32),
         IpAddr::V6(address) => (address.to_bits(), 128),
     };
-    // A network of all 2¹²⁸ addresses has no number that is one more than its hosts.
+    // The size of `::/0`, 2¹²⁸, does not fit.
     let hosts = 1u128.checked_shl(width - network.bits.min(width)).map_or(u128::MAX, |size| size - 1);
     (address & !hosts, address | hosts)
 }

@@ -8,7 +8,7 @@ use wire::Reply;
 use super::sources::Sources;
 use crate::harness::{ask, configure, refused, service};
 
-/// What became of a question: `passed`, `dropped`, or the code and the info code of the extended error.
+/// The outcome of a query: `passed`, `dropped`, or the rcode and the info code of the extended error.
 fn outcome(service: &Arc<Service>, question: &str) -> String {
     let Some(packet) = ask(service, question).packet else { return "dropped".to_owned() };
     let mut reply = Reply::new();
@@ -30,7 +30,7 @@ const BLOCKED: &str = "REFUSED 15";
 const FILTERED: &str = "NOERROR 17";
 
 #[test]
-fn the_first_line_that_fits_decides() {
+fn the_first_matching_line_decides() {
     for (lines, question, expected) in [
         ("block", "a. A", BLOCKED),
         ("filter", "a. A", FILTERED),
@@ -58,11 +58,11 @@ fn the_first_line_that_fits_decides() {
         ("block net 10.0.0.0/8", "a. A from=::ffff:10.1.2.3", BLOCKED),
         ("block net 2001:db8::/32", "a. A from=2001:db8:1::2", BLOCKED),
         ("block net 2001:db8::1", "a. A from=2001:db8::2", "passed"),
-        // The families are apart.
+        // A network matches its own family only.
         ("block net ::/0", "a. A", "passed"),
         ("block net ::/0", "a. A from=::1", BLOCKED),
         ("block net 0.0.0.0/0", "a. A from=::1", "passed"),
-        // docs/differences.md: in CoreDNS this line is about nobody.
+        // docs/differences.md: in CoreDNS this line matches nobody.
         ("block net ::ffff:10.0.0.0/104", "a. A", BLOCKED),
         ("block net ::ffff:10.0.0.0/104", "a. A from=11.0.0.1", "passed"),
     ] {
@@ -94,7 +94,7 @@ fn zones_and_several_rules() {
         ("example.org A", "passed"),
         ("example.org TXT", FILTERED),
         ("x.A.example.org A", BLOCKED),
-        // Allowed by the first rule, no other is asked.
+        // Allowed by the first rule; no other is checked.
         ("a.example.org TXT", "passed"),
         ("a.example.org MX", BLOCKED),
         ("ba.example.org MX", FILTERED),
@@ -106,12 +106,12 @@ fn zones_and_several_rules() {
 }
 
 #[test]
-fn the_line_that_decided_is_told() {
+fn explain_shows_the_deciding_line() {
     let service = service(". {\nacl {\nallow type TXT\nblock net 10.0.0.0/8 type A\n}\nwhoami\n}");
     for (question, expected) in [
         ("a. A", "10.240.0.1: block net 10.0.0.0/8 type A (Corefile:4)"),
         ("a. TXT from=::1", "::1: allow type TXT (Corefile:3)"),
-        ("a. MX", "no line is about 10.240.0.1 and this type; the query passes"),
+        ("a. MX", "no acl rule matches 10.240.0.1 and type MX; default is allow"),
     ] {
         let notes = ask(&service, question).notes;
         let found: Vec<&str> =
@@ -121,7 +121,7 @@ fn the_line_that_decided_is_told() {
 }
 
 #[test]
-fn replies_whole() {
+fn complete_replies() {
     for (action, question, expected) in [
         ("block", "A.example.org A rd cd", "REFUSED qr,rd,cd\nopt: 4096 do 15:\0\u{f}\n"),
         ("filter", "a.example.org A", "NOERROR qr\nopt: 4096 do 15:\0\u{11}\n"),
@@ -162,9 +162,9 @@ fn networks_become_ranges() {
         ("ffff:ffff:ffff:ffff:ffff:ffff:ffff:fffe", false),
         ("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", true),
     ] {
-        assert_eq!(sources.has(client.parse::<IpAddr>().expect("an address")), expected, "{client}");
+        assert_eq!(sources.contains(client.parse::<IpAddr>().expect("an address")), expected, "{client}");
     }
-    assert!(!Sources::new(&[]).has(IpAddr::from([0, 0, 0, 0])));
+    assert!(!Sources::new(&[]).contains(IpAddr::from([0, 0, 0, 0])));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn queries_are_counted() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line}");
     }
-    // What never happened is not shown.
+    // A series without an event does not exist.
     let never = format!("coredns_acl_dropped_requests_total{{{server},zone=\".\"}}");
     assert!(!text.contains(&never));
 }

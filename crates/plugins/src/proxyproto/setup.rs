@@ -88,7 +88,7 @@ impl Options {
         let allowed = Sources::new(&allowed);
         // With no list to be on, those that are not on it are all, unless something is said about them.
         let others = default.unwrap_or(if everybody { ProxyPolicy::Use } else { ProxyPolicy::Ignore });
-        let policy = move |sender: IpAddr| if allowed.has(sender) { ProxyPolicy::Use } else { others };
+        let policy = move |sender: IpAddr| if allowed.contains(sender) { ProxyPolicy::Use } else { others };
         Proxied { policy: Arc::new(policy), sessions, tlvs }
     }
 }
