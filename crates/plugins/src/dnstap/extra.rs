@@ -3,7 +3,7 @@
 use server::{Client, Sent, Visit};
 use wire::{Query, Reply};
 
-use crate::log::{Format, Line, Piece, Value, Response};
+use crate::log::{Format, Line, Piece, Response, Value};
 
 pub(super) struct Extra(pub(super) Format);
 

@@ -1,13 +1,13 @@
-//! `dnstap`: every query and reply as a protobuf message for a reader elsewhere.
+//! `dnstap`: sends every query and reply as a protobuf message to a reader.
 //!
 //! ```text
 //! query()      CLIENT_QUERY
-//! forwarded()  FORWARDER_QUERY, FORWARDER_RESPONSE for each server that was asked
-//! sent()       CLIENT_RESPONSE with the final bytes
-//! reply()      CLIENT_RESPONSE where no bytes follow: failures, look-ups of other plugins
+//! forwarded()  FORWARDER_QUERY, FORWARDER_RESPONSE for each upstream queried
+//! sent()       CLIENT_RESPONSE with the final packet
+//! reply()      CLIENT_RESPONSE where no packet follows: failures, look-ups of other plugins
 //! ```
 //!
-//! Messages are made on the thread of the query and queued; `observe::dnstap` has the sockets.
+//! The query's thread encodes and queues the messages; `observe::dnstap` has the sockets.
 
 mod extra;
 mod setup;
@@ -29,9 +29,9 @@ const NAME: &str = "dnstap";
 /// One `dnstap` line.
 pub(crate) struct Dnstap {
     output: Arc<Output>,
-    /// The reader's socket, for people.
+    /// The socket as in the Corefile, for `explain`.
     socket: String,
-    /// With the bytes of queries and replies.
+    /// Messages include the packets of queries and replies.
     full: bool,
     /// Identity and version, encoded.
     head: Vec<u8>,
@@ -48,49 +48,51 @@ impl Plugin for Dnstap {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        visit.note(|_| format!("recorded for {}", self.socket));
+        visit.note(|_| format!("dnstap messages go to {}", self.socket));
         if !self.output.is_wanted() {
             return Step::Next;
         }
         let now = SystemTime::now();
-        remember(visit.slot(), now);
+        store_time(visit.slot(), now);
         let packet = self.full.then(|| packet::of(visit.query));
-        let record =
-            Record { query_message: packet.as_deref(), ..about(Kind::ClientQuery, visit.client, now) };
+        let record = Record {
+            query_message: packet.as_deref(),
+            ..client_record(Kind::ClientQuery, visit.client, now)
+        };
         self.push(&record, |extra| extra.before_reply(visit));
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        // The reply to a client has its bytes later.
+        // The packet of a reply to a client exists only in `sent`.
         if visit.outcome() == Outcome::Records && visit.depth() == 0 {
             return Turn::Up;
         }
-        let Some(began) = remembered(visit.slot()) else { return Turn::Up };
+        let Some(began) = load_time(visit.slot()) else { return Turn::Up };
         let mut packet = Vec::new();
         if self.full {
             match visit.outcome() {
                 Outcome::Records => _ = visit.reply.encode(visit.query, usize::from(u16::MAX), &mut packet),
-                _ => bare(visit, &mut packet),
+                _ => encode_failure(visit, &mut packet),
             }
         }
         visit.slot().words = [0; 4];
         let record = Record {
             response_time: Some(SystemTime::now()),
             response_message: self.full.then_some(&packet),
-            ..about(Kind::ClientResponse, visit.client, began)
+            ..client_record(Kind::ClientResponse, visit.client, began)
         };
         self.push(&record, |extra| extra.before_reply(visit));
         Turn::Up
     }
 
     fn sent(&self, sent: &mut Sent<'_>, packet: &mut Vec<u8>) {
-        // Kept for the next message of a series.
-        let Some(began) = remembered(sent.slot()) else { return };
+        // The slot keeps its time for the next message of a zone transfer.
+        let Some(began) = load_time(sent.slot()) else { return };
         let record = Record {
             response_time: Some(SystemTime::now()),
             response_message: self.full.then_some(packet),
-            ..about(Kind::ClientResponse, sent.client, began)
+            ..client_record(Kind::ClientResponse, sent.client, began)
         };
         self.push(&record, |extra| extra.after_reply(sent));
     }
@@ -144,8 +146,8 @@ impl Dnstap {
     }
 }
 
-/// What all messages about a client's query have in common.
-fn about(kind: Kind, client: &Client, began: SystemTime) -> Record<'static> {
+/// The fields common to all messages of a client's query.
+fn client_record(kind: Kind, client: &Client, began: SystemTime) -> Record<'static> {
     Record {
         kind,
         protocol: protocol(client.transport),
@@ -165,20 +167,20 @@ fn protocol(transport: Transport) -> Protocol {
     }
 }
 
-/// A failure as CoreDNS records it: header and question, without the OPT the client gets.
-fn bare(visit: &mut Visit<'_>, packet: &mut Vec<u8>) {
+/// Encodes a failure as CoreDNS does: header and question, without the OPT the client gets.
+fn encode_failure(visit: &mut Visit<'_>, packet: &mut Vec<u8>) {
     let (edns, opt) = (visit.query.edns.take(), visit.reply.opt.take());
     visit.reply.encode(visit.query, usize::from(u16::MAX), packet);
     (visit.query.edns, visit.reply.opt) = (edns, opt);
 }
 
-/// Keeps the time of a query in plain words: seconds from 1, so that 0 is none.
-fn remember(slot: &mut Slot, time: SystemTime) {
+/// Stores the time of a query; seconds plus 1, so that 0 means none.
+fn store_time(slot: &mut Slot, time: SystemTime) {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     slot.words = [since.as_secs() + 1, u64::from(since.subsec_nanos()), 0, 0];
 }
 
-fn remembered(slot: &Slot) -> Option<SystemTime> {
+fn load_time(slot: &Slot) -> Option<SystemTime> {
     let [seconds, nanos, ..] = slot.words;
     Some(UNIX_EPOCH + Duration::new(seconds.checked_sub(1)?, nanos as u32))
 }

@@ -34,7 +34,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// One line.
+/// Parses one `dnstap` line and its block.
 fn read(s: &mut Setup<'_>) -> Result<Dnstap, Diagnostic> {
     let args = s.c.remaining_args();
     let (listens, args) = match args[..] {
@@ -52,7 +52,7 @@ fn read(s: &mut Setup<'_>) -> Result<Dnstap, Diagnostic> {
     } else {
         Way::Dial(Dial { to: endpoint, skip_verify: options.skip_verify, write_buffer: buffer * MIB })
     };
-    // A reload finds the same connection; blocks with the same socket share it.
+    // Blocks with the same settings, and the next configuration, share the connection.
     let output = s.kept(&format!("{NAME} {way:?} {queue}"), || Output::new(way, queue));
     Ok(Dnstap {
         output,
@@ -63,24 +63,24 @@ fn read(s: &mut Setup<'_>) -> Result<Dnstap, Diagnostic> {
     })
 }
 
-/// A multiple; 1 if it is not given.
+/// A multiple from 1 to `max`; by default 1.
 fn number(
     c: &Dispenser<'_>,
     text: Option<&&str>,
-    what: &str,
-    most: usize,
+    option: &str,
+    max: usize,
     unit: &str,
 ) -> Result<usize, Diagnostic> {
     let Some(text) = text else { return Ok(1) };
     let value = golang::atoi(text)
-        .map_err(|error| c.err(format_args!("dnstap: invalid {what} {}: {error}", quoted(text))))?;
+        .map_err(|error| c.err(format_args!("dnstap: invalid {option} {}: {error}", quoted(text))))?;
     match usize::try_from(value) {
-        Ok(fits @ 1..) if fits <= most => Ok(fits),
-        _ => Err(c.err(format_args!("dnstap: {what} must be between 1 and {most} ({unit}): {value}"))),
+        Ok(valid @ 1..) if valid <= max => Ok(valid),
+        _ => Err(c.err(format_args!("dnstap: {option} must be between 1 and {max} ({unit}): {value}"))),
     }
 }
 
-/// None where Go's library finds no URL.
+/// None for a URL that Go's library does not parse.
 pub(super) fn endpoint(text: &str) -> Option<Endpoint> {
     if let Some(rest) = text.strip_prefix("tls://") {
         return Some(Endpoint::Tls(host(rest)?));
@@ -91,7 +91,7 @@ pub(super) fn endpoint(text: &str) -> Option<Endpoint> {
     Some(Endpoint::Unix(PathBuf::from(text.strip_prefix("unix://").unwrap_or(text))))
 }
 
-/// `HOST:PORT` out of what stands behind the scheme.
+/// `HOST:PORT` of a URL without its scheme.
 fn host(rest: &str) -> Option<String> {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
@@ -100,10 +100,10 @@ fn host(rest: &str) -> Option<String> {
         _ if host.starts_with('[') => return None,
         _ => host.find(':').map_or("", |colon| &host[colon..]),
     };
-    let port_fits = port.is_empty() || port[1..].bytes().all(|byte| byte.is_ascii_digit());
-    let is_odd = |byte: u8| byte.is_ascii_control() || b" %<>\"\\^`{|}".contains(&byte);
-    let fits = port_fits && (port.is_empty() || port.starts_with(':')) && !host.bytes().any(is_odd);
-    fits.then(|| host.to_owned())
+    let port_valid = port.is_empty() || port[1..].bytes().all(|byte| byte.is_ascii_digit());
+    let is_invalid = |byte: u8| byte.is_ascii_control() || b" %<>\"\\^`{|}".contains(&byte);
+    let valid = port_valid && (port.is_empty() || port.starts_with(':')) && !host.bytes().any(is_invalid);
+    valid.then(|| host.to_owned())
 }
 
 struct Options {
@@ -137,7 +137,7 @@ impl Options {
     }
 }
 
-/// The first argument. What else stands on the line is taken for the next option, as in CoreDNS.
+/// The first argument. Further words on the line are parsed as the next option, as in CoreDNS.
 fn value<'a>(c: &mut Dispenser<'a>) -> Result<&'a str, Diagnostic> {
     if c.next_arg() { Ok(c.val()) } else { Err(c.arg_err()) }
 }

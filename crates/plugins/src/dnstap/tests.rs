@@ -23,8 +23,8 @@ fn forms() {
 }
 
 #[test]
-fn complaints() {
-    for (line, complaint) in [
+fn refused_forms() {
+    for (line, error) in [
         ("dnstap", "Wrong argument count or unexpected line ending after 'dnstap'"),
         ("dnstap listen", "dnstap listen requires an endpoint argument"),
         (
@@ -40,7 +40,7 @@ fn complaints() {
         ("dnstap /x {\n nosuch\n}", "unknown property 'nosuch'"),
     ] {
         let got = refused(&format!(". {{\n{line}\n}}"));
-        assert!(got.contains(complaint), "{line}: {got}");
+        assert!(got.contains(error), "{line}: {got}");
     }
 }
 
@@ -65,7 +65,6 @@ fn sockets() {
     }
 }
 
-/// What only a reply has is not known when messages are made.
 #[test]
 fn placeholders_of_replies_are_dashes() {
     let Extra(format) = Extra::parse("{rcode} {rsize} {duration} {>rflags} {name}");
@@ -74,10 +73,10 @@ fn placeholders_of_replies_are_dashes() {
 }
 
 #[test]
-fn answers_stay_what_they_are() {
+fn answers_are_unchanged() {
     let plain = answer(&service(".:0 {\n whoami\n}"), "example.org. A");
     let tapped = service(".:0 {\n dnstap /nowhere full\n whoami\n}");
     assert_eq!(answer(&tapped, "example.org. A"), plain);
     let notes = ask(&tapped, "example.org. A").notes;
-    assert!(notes.iter().any(|note| note.text == "recorded for /nowhere"));
+    assert!(notes.iter().any(|note| note.text == "dnstap messages go to /nowhere"));
 }
