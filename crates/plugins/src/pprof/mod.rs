@@ -1,4 +1,4 @@
-//! `pprof`: profiles over HTTP, for `go tool pprof` and for people. Nothing is measured before somebody asks.
+//! `pprof`: serves profiles over HTTP, for `go tool pprof`. The server measures only during a request.
 
 mod profile;
 mod setup;
@@ -14,30 +14,30 @@ use server::http::{Coming, Content, HttpAnswer, HttpBody, HttpState, Route};
 use profile::encode;
 pub(crate) use setup::setup;
 
-const FOLDER: &str = "/debug/pprof";
-const SECONDS: u64 = 30;
-/// Nobody watches for longer than this, and a connection is kept meanwhile.
-const LONGEST: u64 = 300;
+const PREFIX: &str = "/debug/pprof";
+const DEFAULT_SECONDS: u64 = 30;
+/// The connection stays open for the duration of a profile, which is therefore limited.
+const MAX_SECONDS: u64 = 300;
 
 const INDEX: &str = "<html><head><title>/debug/pprof/</title></head><body>\n<h1>Profiles</h1>\n<ul>\n\
     <li><a href=\"profile?seconds=5\">profile</a>: CPU time of each thread, for <code>go tool pprof</code>; \
-    <code>?seconds=N</code> says for how long to watch (30)</li>\n\
+    <code>?seconds=N</code> sets the duration (default 30)</li>\n\
     <li><a href=\"cmdline\">cmdline</a>: the command line of the process</li>\n\
     </ul>\n</body></html>\n";
 
-/// What Go has and we have not, and where to look instead.
-const ELSEWHERE: &[(&str, &str)] = &[
-    ("/debug/pprof/allocs", "the memory in use is in the metric process_resident_memory_bytes"),
-    ("/debug/pprof/heap", "the memory in use is in the metric process_resident_memory_bytes"),
-    ("/debug/pprof/block", "workers do not block; the CPU time of each thread is at /debug/pprof/profile"),
-    ("/debug/pprof/mutex", "queries take no locks; the CPU time of each thread is at /debug/pprof/profile"),
-    ("/debug/pprof/goroutine", "the number of tasks and threads is in the metric go_goroutines"),
-    ("/debug/pprof/threadcreate", "the number of threads is in the metric go_threads"),
+/// Go's profiles that Rhumb does not have, and the alternative.
+const UNSUPPORTED: &[(&str, &str)] = &[
+    ("/debug/pprof/allocs", "see the metric process_resident_memory_bytes for the memory in use"),
+    ("/debug/pprof/heap", "see the metric process_resident_memory_bytes for the memory in use"),
+    ("/debug/pprof/block", "workers do not block; see /debug/pprof/profile for the CPU time of each thread"),
+    ("/debug/pprof/mutex", "queries take no locks; see /debug/pprof/profile for the CPU time of each thread"),
+    ("/debug/pprof/goroutine", "see the metric go_goroutines for the number of tasks and threads"),
+    ("/debug/pprof/threadcreate", "see the metric go_threads for the number of threads"),
     ("/debug/pprof/trace", "use perf, strace or bpftrace from outside"),
-    ("/debug/pprof/symbol", "profiles carry their names"),
+    ("/debug/pprof/symbol", "profiles contain their symbols"),
 ];
 
-/// All that is served on an address.
+/// The routes of an address.
 fn routes(addr: &str) -> Vec<Route> {
     let route = |path, answer: fn(&HttpState) -> HttpAnswer| Route {
         addr: addr.to_owned(),
@@ -45,13 +45,14 @@ fn routes(addr: &str) -> Vec<Route> {
         answer: Arc::new(answer),
     };
     let mut routes = vec![
-        route(FOLDER, index),
+        route(PREFIX, index),
         route("/debug/pprof/", index),
         route("/debug/pprof/cmdline", command_line),
-        route("/debug/pprof/profile", |_| HttpAnswer::waiting(watch)),
+        route("/debug/pprof/profile", |_| HttpAnswer::waiting(record)),
     ];
-    for (path, instead) in ELSEWHERE {
-        let answer = move |_: &HttpState| HttpAnswer::text(404, format!("not in Rhumb: {instead}\n"));
+    for (path, instead) in UNSUPPORTED {
+        let answer =
+            move |_: &HttpState| HttpAnswer::text(404, format!("not supported by Rhumb: {instead}\n"));
         routes.push(Route { addr: addr.to_owned(), path, answer: Arc::new(answer) });
     }
     routes
@@ -61,15 +62,15 @@ fn index(_: &HttpState) -> HttpAnswer {
     answer("text/html; charset=utf-8", INDEX.into())
 }
 
-/// The arguments, with a zero between them.
+/// The arguments, separated by NUL.
 fn command_line(_: &HttpState) -> HttpAnswer {
     let arguments: Vec<String> =
         std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     answer("text/plain; charset=utf-8", arguments.join("\0").into_bytes())
 }
 
-/// Watches for as long as `seconds=N` in the query says.
-fn watch(query: &str) -> Coming {
+/// Records a profile for the `seconds=N` of the query string.
+fn record(query: &str) -> Coming {
     let time = Duration::from_secs(seconds(query));
     Box::pin(async move {
         let start = SystemTime::now();
@@ -77,16 +78,16 @@ fn watch(query: &str) -> Coming {
         let before = read().await.unwrap_or_default();
         tokio::time::sleep(time).await;
         let after = read().await.unwrap_or_default();
-        let used = threads::used(&before, &after);
-        answer("application/octet-stream", encode(&used, start, time))
+        let usage = threads::usage(&before, &after);
+        answer("application/octet-stream", encode(&usage, start, time))
     })
 }
 
-/// As Go reads it: what is no number above zero is 30.
+/// As in Go, anything but a positive number is the default.
 fn seconds(query: &str) -> u64 {
     let given = query.split('&').find_map(|pair| pair.strip_prefix("seconds="));
     let number = given.and_then(|text| text.parse::<u64>().ok()).filter(|number| *number > 0);
-    number.unwrap_or(SECONDS).min(LONGEST)
+    number.unwrap_or(DEFAULT_SECONDS).min(MAX_SECONDS)
 }
 
 fn answer(content_type: &str, bytes: Vec<u8>) -> HttpAnswer {

@@ -1,4 +1,4 @@
-//! A profile in the form of pprof (`profile.proto`): each thread is a stack of its kind and itself.
+//! Encodes a pprof profile (`profile.proto`): each thread is a stack of two frames, its kind and its name.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -26,7 +26,7 @@ pub(super) struct Profile {
     pub period: i64,
 }
 
-/// Numbers of strings.
+/// Indices into the string table.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub(super) struct ValueType {
     #[prost(int64, tag = "1")]
@@ -66,14 +66,14 @@ pub(super) struct Function {
     pub name: i64,
 }
 
-/// The bytes of a profile of these threads' nanoseconds.
-pub(super) fn encode(used: &[(String, u64)], start: SystemTime, time: Duration) -> Vec<u8> {
-    profile(used, start, time).encode_to_vec()
+/// Encodes a profile of thread names and their CPU time in nanoseconds.
+pub(super) fn encode(usage: &[(String, u64)], start: SystemTime, time: Duration) -> Vec<u8> {
+    profile(usage, start, time).encode_to_vec()
 }
 
-pub(super) fn profile(used: &[(String, u64)], start: SystemTime, time: Duration) -> Profile {
+pub(super) fn profile(usage: &[(String, u64)], start: SystemTime, time: Duration) -> Profile {
     let mut profile = Profile::default();
-    // The first string is the empty one, as the format wants it.
+    // The format requires an empty first string.
     profile.string("");
     let cpu = ValueType { kind: profile.string("cpu"), unit: profile.string("nanoseconds") };
     profile.sample_type = vec![cpu];
@@ -81,7 +81,7 @@ pub(super) fn profile(used: &[(String, u64)], start: SystemTime, time: Duration)
     profile.period = 1;
     profile.time_nanos = start.duration_since(UNIX_EPOCH).map_or(0, nanoseconds);
     profile.duration_nanos = nanoseconds(time);
-    for (name, nanoseconds) in used {
+    for (name, nanoseconds) in usage {
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-');
         let mut location_id = vec![profile.location(name)];
         if kind != name && !kind.is_empty() {
@@ -98,17 +98,17 @@ fn nanoseconds(time: Duration) -> i64 {
 }
 
 impl Profile {
-    /// The number of a string, which is new if it is not there yet.
+    /// Index of a string, which is added if missing.
     fn string(&mut self, text: &str) -> i64 {
         let known = self.string_table.iter().position(|known| known == text);
-        let place = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             self.string_table.push(text.to_owned());
             self.string_table.len() - 1
         });
-        place as i64
+        index as i64
     }
 
-    /// The number of a place with this name; each has a function of the same number.
+    /// Id of the location with this name, which is added if missing; its function has the same id.
     fn location(&mut self, name: &str) -> u64 {
         let name = self.string(name);
         if let Some(known) = self.function.iter().find(|function| function.name == name) {

@@ -25,7 +25,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             match s.c.val() {
                 "block" => {
                     block(&mut s.c)?;
-                    let text = "block: workers do not block, so there is no profile of that";
+                    let text = "block is ignored: Rhumb has no block profile, since its workers do not block";
                     s.warn(s.c.warning(text).in_plugin("pprof"));
                 }
                 _ => return Err(s.c.unknown_property(&["block"])),
@@ -38,7 +38,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// A rate means nothing here, but one that CoreDNS would refuse is refused.
+/// The rate has no effect, but values that CoreDNS refuses are refused here too.
 fn block(c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
     match c.remaining_args()[..] {
         [] => Ok(()),

@@ -55,12 +55,15 @@ fn pages() {
     for name in ["heap", "allocs", "goroutine", "block", "mutex", "threadcreate", "trace", "symbol"] {
         let answer = answer(&format!("/debug/pprof/{name}")).expect("an answer");
         assert_eq!(answer.status, 404, "{name}");
-        assert!(String::from_utf8_lossy(&answer.body("").bytes).starts_with("not in Rhumb: "), "{name}");
+        assert!(
+            String::from_utf8_lossy(&answer.body("").bytes).starts_with("not supported by Rhumb: "),
+            "{name}"
+        );
     }
 }
 
 #[test]
-fn how_long() {
+fn durations() {
     for (query, expected) in [
         ("", 30),
         ("seconds=5", 5),
@@ -75,9 +78,9 @@ fn how_long() {
 }
 
 #[test]
-fn profiles_can_be_read() {
-    let used = [("rhumb-udp-0".to_owned(), 30), ("rhumb-udp-1".to_owned(), 20), ("rhumb".to_owned(), 5)];
-    let bytes = encode(&used, UNIX_EPOCH + Duration::from_secs(1), Duration::from_secs(2));
+fn profiles_decode() {
+    let usage = [("rhumb-udp-0".to_owned(), 30), ("rhumb-udp-1".to_owned(), 20), ("rhumb".to_owned(), 5)];
+    let bytes = encode(&usage, UNIX_EPOCH + Duration::from_secs(1), Duration::from_secs(2));
     let profile = Profile::decode(&bytes[..]).expect("our own bytes");
     let name = |location: u64| {
         let location = profile.location.iter().find(|known| known.id == location).expect("a place");
@@ -98,6 +101,6 @@ fn profiles_can_be_read() {
 }
 
 #[test]
-fn takes_no_part_in_queries() {
+fn is_not_in_the_query_chain() {
     check(&corefile("pprof"), "example.org A", "REFUSED qr");
 }
