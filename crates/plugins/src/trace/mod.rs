@@ -1,8 +1,8 @@
-//! `trace`: sends the steps of queries to a collector of traces.
+//! `trace`: sends spans of queries to a trace collector.
 //!
 //! ```text
-//! query()  is it this one's turn? then the walk notes every step from here on
-//! reply()  all steps below have ended: with the query itself as their root they go to the exporter
+//! query()  samples the query; if it is traced, the walk records a span for every step from here on
+//! reply()  all spans below have ended: passes them to the exporter, with the query as their root
 //! ```
 //!
 //! `observe::trace` has the connection.
@@ -20,32 +20,32 @@ use server::{Hooks, Metadata, MetadataView, Outcome, Plugin, Slot, Spans, Step, 
 pub(crate) use setup::setup;
 
 const NAME: &str = "trace";
-/// What the query as a whole is called.
-const ROOT: &str = "servedns";
+/// Name of the root span, CoreDNS's.
+const ROOT_SPAN: &str = "servedns";
 
 pub(crate) struct Trace {
     exporter: Arc<Exporter>,
     protocol: Protocol,
-    /// Every how many queries one is traced; 0 is never.
+    /// One in this many queries is traced; 0 traces none.
     every: u64,
     queries: AtomicU64,
 }
 
-/// What a slot's words mean; all zero for a query that is not traced.
+/// A trace's id, stored in the plugin's slot; its words are zero for a query that is not traced.
 #[derive(Clone, Copy)]
-struct Memory {
-    /// The trace's id; Zipkin has only the lower half, which is the id of the root as well.
+struct TraceId {
+    /// Zipkin uses only the lower half, which is also the id of the root span.
     high: u64,
     low: u64,
 }
 
-impl Memory {
-    fn of(slot: &Slot) -> Option<Memory> {
+impl TraceId {
+    fn load(slot: &Slot) -> Option<TraceId> {
         let [high, low, ..] = slot.words;
-        (low != 0).then_some(Memory { high, low })
+        (low != 0).then_some(TraceId { high, low })
     }
 
-    fn keep(self, slot: &mut Slot) {
+    fn store(self, slot: &mut Slot) {
         slot.words = [self.high, self.low, 0, 0];
     }
 }
@@ -64,20 +64,20 @@ impl Plugin for Trace {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        // Look-ups of other plugins are steps of theirs.
-        let wanted = visit.depth() == 0 && self.is_next();
-        visit.note_spans(wanted);
-        if wanted {
-            let memory = Memory { high: new_id(), low: new_id() };
-            memory.keep(visit.slot());
-            visit.note(|_| format!("traced as {}", self.id(memory)));
+        // Look-ups of other plugins are part of their spans.
+        let sampled = visit.depth() == 0 && self.sample();
+        visit.note_spans(sampled);
+        if sampled {
+            let id = TraceId { high: new_id(), low: new_id() };
+            id.store(visit.slot());
+            visit.note(|_| format!("trace id {}", self.format_id(id)));
         }
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        if let (Some(memory), Some(spans)) = (Memory::of(visit.slot()), visit.take_spans()) {
-            self.exporter.push(collect(memory, &spans, visit));
+        if let (Some(id), Some(spans)) = (TraceId::load(visit.slot()), visit.take_spans()) {
+            self.exporter.push(collect(id, &spans, visit));
         }
         Turn::Up
     }
@@ -100,33 +100,33 @@ impl Metadata for Trace {
         if label != "trace/traceid" {
             return None;
         }
-        Memory::of(view.slot()?).map(|memory| self.id(memory))
+        TraceId::load(view.slot()?).map(|id| self.format_id(id))
     }
 }
 
 impl Trace {
-    /// Counts a query; whether it is one to be traced.
-    fn is_next(&self) -> bool {
+    /// Counts a query; true if it is to be traced.
+    fn sample(&self) -> bool {
         self.every > 0 && (self.queries.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(self.every)
     }
 
-    /// The trace's id as its collector writes it.
-    fn id(&self, memory: Memory) -> String {
+    /// The id in the format of the collector's protocol.
+    fn format_id(&self, id: TraceId) -> String {
         match self.protocol {
-            Protocol::Zipkin => format!("{:016x}", memory.low),
-            Protocol::Otlp => format!("{:016x}{:016x}", memory.high, memory.low),
+            Protocol::Zipkin => format!("{:016x}", id.low),
+            Protocol::Otlp => format!("{:016x}{:016x}", id.high, id.low),
         }
     }
 }
 
-/// The steps as spans, the root last, as CoreDNS reports them: what ends first comes first.
-fn collect(memory: Memory, spans: &Spans, visit: &Visit<'_>) -> Vec<Span> {
-    let trace = u128::from(memory.high) << 64 | u128::from(memory.low);
+/// The spans in the order of their ends, as CoreDNS reports them; the root is last.
+fn collect(trace_id: TraceId, spans: &Spans, visit: &Visit<'_>) -> Vec<Span> {
+    let trace = u128::from(trace_id.high) << 64 | u128::from(trace_id.low);
     let ids: Vec<u64> = spans.list().iter().map(|_| new_id()).collect();
     let steps = spans.list().iter().zip(&ids).rev().map(|(step, &id)| Span {
         trace,
         id,
-        parent: Some(step.parent.map_or(memory.low, |parent| ids[parent])),
+        parent: Some(step.parent.map_or(trace_id.low, |parent| ids[parent])),
         name: step.name,
         began: step.began,
         ended: step.ended,
@@ -136,9 +136,9 @@ fn collect(memory: Memory, spans: &Spans, visit: &Visit<'_>) -> Vec<Span> {
     });
     let root = Span {
         trace,
-        id: memory.low,
+        id: trace_id.low,
         parent: None,
-        name: ROOT,
+        name: ROOT_SPAN,
         began: spans.began(),
         ended: spans.now(),
         is_server: true,
@@ -151,7 +151,7 @@ fn collect(memory: Memory, spans: &Spans, visit: &Visit<'_>) -> Vec<Span> {
 fn tags(visit: &Visit<'_>) -> Vec<(&'static str, String)> {
     let question = &visit.query.question;
     let rcode = match (visit.outcome(), visit.reply.rcode) {
-        // Nothing was written, which counts as success.
+        // CoreDNS counts a dropped query as NOERROR.
         (Outcome::Drop, _) => "NOERROR".to_owned(),
         (_, rcode) => rcode.mnemonic().map_or_else(|| format!("RCODE{}", rcode.0), str::to_owned),
     };

@@ -30,18 +30,18 @@ const PROPERTIES: &[&str] = &[
     "zipkin_max_batch_size",
     "zipkin_max_batch_interval",
 ];
-/// Those of Zipkin's own library.
-const BACKLOG: usize = 1000;
-const BATCH: usize = 100;
-const INTERVAL: Duration = Duration::from_secs(1);
-/// Go's ticker beats ten times in an interval, and panics if that is no time at all.
-const LEAST_INTERVAL: Duration = Duration::from_nanos(10);
+/// The defaults of Zipkin's library.
+const DEFAULT_BACKLOG: usize = 1000;
+const DEFAULT_BATCH: usize = 100;
+const DEFAULT_INTERVAL: Duration = Duration::from_secs(1);
+/// Zipkin's Go library ticks ten times per interval, and a ticker of 0 panics.
+const MIN_INTERVAL: Duration = Duration::from_nanos(10);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let listens_on = listens_on(s);
     let mut options = Options::default();
     while s.c.next() {
-        // The last line counts; options of earlier ones stay, as in CoreDNS.
+        // The last endpoint counts; options of earlier lines still apply, as in CoreDNS.
         let args = s.c.remaining_args();
         options.endpoint = match args[..] {
             [] => endpoint("zipkin", "").map_err(|error| s.c.bare_err(error))?,
@@ -65,13 +65,13 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         batch: options.batch,
         interval: options.interval,
     };
-    // A reload finds the same connection; blocks with the same collector share it.
+    // Blocks with the same settings, and the next configuration, share the connection.
     let exporter = s.kept(&format!("{NAME} {settings:?}"), || Exporter::new(settings));
     s.add(Trace { exporter, protocol, every: options.every, queries: AtomicU64::new(0) });
     Ok(())
 }
 
-/// The address the block is bound to, if it is bound.
+/// The first address of `bind`, if there is one.
 fn listens_on(s: &Setup<'_>) -> Option<SocketAddr> {
     let ip: IpAddr = s.hosts().first()?.parse().ok()?;
     let port = s.keys().first()?.port.parse().ok()?;
@@ -83,7 +83,7 @@ fn endpoint(kind: &str, address: &str) -> Result<Option<(Protocol, Url)>, String
         "zipkin" => (Protocol::Zipkin, "localhost:9411", "/api/v2/spans"),
         "otlp" => (Protocol::Otlp, "localhost:4318", "/v1/traces"),
         "datadog" => {
-            let instead = "the Datadog Agent takes OTLP: use `trace otlp HOST:4318`";
+            let instead = "the Datadog Agent accepts OTLP: use `trace otlp HOST:4318`";
             return Err(format!("tracing endpoint type 'datadog' is not part of Rhumb; {instead}"));
         }
         _ => return Err(format!("tracing endpoint type '{kind}' is not supported")),
@@ -91,7 +91,7 @@ fn endpoint(kind: &str, address: &str) -> Result<Option<(Protocol, Url)>, String
     let address = if address.is_empty() { default } else { address };
     let url = match Url::parse(address) {
         Some(mut url) => {
-            // An OTLP endpoint without a path has the one that OTLP says.
+            // An OTLP endpoint without a path gets OTLP's default path.
             if protocol == Protocol::Otlp && url.path() == "/" {
                 url.set_path(path);
             }
@@ -117,9 +117,9 @@ impl Default for Options {
             endpoint: None,
             every: 1,
             service: "coredns".to_owned(),
-            backlog: BACKLOG,
-            batch: BATCH,
-            interval: INTERVAL,
+            backlog: DEFAULT_BACKLOG,
+            batch: DEFAULT_BATCH,
+            interval: DEFAULT_INTERVAL,
         }
     }
 }
@@ -128,20 +128,20 @@ impl Options {
     fn read(&mut self, c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
         match c.val() {
             "every" => {
-                let text = one(c)?;
+                let text = one_arg(c)?;
                 self.every =
                     golang::parse_uint(text.as_bytes(), 10, 64).map_err(|error| c.bare_err(error))?;
             }
-            "service" => self.service = one(c)?.to_owned(),
-            // It is about spans that a client began; queries over UDP and TCP bring none.
+            "service" => self.service = one_arg(c)?.to_owned(),
+            // Ignored: it joins spans of clients, which queries over UDP and TCP do not carry.
             "client_server" => {
-                if let Some(text) = at_most_one(c)? {
+                if let Some(text) = optional_arg(c)? {
                     golang::parse_bool(text).map_err(|error| c.bare_err(error))?;
                 }
             }
             "datadog_analytics_rate" => rate(c)?,
-            "zipkin_max_backlog_size" => self.backlog = size(c, BACKLOG)?,
-            "zipkin_max_batch_size" => self.batch = size(c, BATCH)?,
+            "zipkin_max_backlog_size" => self.backlog = size(c, DEFAULT_BACKLOG)?,
+            "zipkin_max_batch_size" => self.batch = size(c, DEFAULT_BATCH)?,
             "zipkin_max_batch_interval" => self.interval = interval(c)?,
             _ => return Err(c.unknown_property(PROPERTIES)),
         }
@@ -149,14 +149,14 @@ impl Options {
     }
 }
 
-fn one<'a>(c: &mut Dispenser<'a>) -> Result<&'a str, Diagnostic> {
+fn one_arg<'a>(c: &mut Dispenser<'a>) -> Result<&'a str, Diagnostic> {
     match c.remaining_args()[..] {
         [text] => Ok(text),
         _ => Err(c.arg_err()),
     }
 }
 
-fn at_most_one<'a>(c: &mut Dispenser<'a>) -> Result<Option<&'a str>, Diagnostic> {
+fn optional_arg<'a>(c: &mut Dispenser<'a>) -> Result<Option<&'a str>, Diagnostic> {
     match c.remaining_args()[..] {
         [] => Ok(None),
         [text] => Ok(Some(text)),
@@ -164,32 +164,32 @@ fn at_most_one<'a>(c: &mut Dispenser<'a>) -> Result<Option<&'a str>, Diagnostic>
     }
 }
 
-/// Checked, though there is no Datadog to use it.
+/// Validated, but without effect: Rhumb does not support Datadog's protocol.
 fn rate(c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
-    let Some(text) = at_most_one(c)? else { return Ok(()) };
+    let Some(text) = optional_arg(c)? else { return Ok(()) };
     let rate = golang::parse_float(text).map_err(|error| c.bare_err(error))?;
-    // Go lets NaN pass.
+    // CoreDNS's comparison accepts NaN.
     if !rate.is_nan() && !(0.0..=1.0).contains(&rate) {
-        let complaint =
-            format!("datadog analytics rate must be between 0 and 1, '{rate:.6}' is not supported");
-        return Err(c.bare_err(complaint));
+        return Err(c.bare_err(format_args!(
+            "datadog analytics rate must be between 0 and 1, '{rate:.6}' is not supported"
+        )));
     }
     Ok(())
 }
 
-/// Zero is the default, and so is less.
+/// Zero and negative values mean the default.
 fn size(c: &mut Dispenser<'_>, default: usize) -> Result<usize, Diagnostic> {
-    let text = one(c)?;
+    let text = one_arg(c)?;
     let size = golang::atoi(text).map_err(|error| c.bare_err(error))?;
     Ok(usize::try_from(size).ok().filter(|size| *size > 0).unwrap_or(default))
 }
 
 fn interval(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
-    let text = one(c)?;
+    let text = one_arg(c)?;
     let interval = GoDuration::parse(text).map_err(|error| c.bare_err(error))?;
     match interval.not_negative() {
-        Some(Duration::ZERO) => Ok(INTERVAL),
-        Some(interval) if interval >= LEAST_INTERVAL => Ok(interval),
+        Some(Duration::ZERO) => Ok(DEFAULT_INTERVAL),
+        Some(interval) if interval >= MIN_INTERVAL => Ok(interval),
         _ => Err(c.bare_err(format_args!("zipkin_max_batch_interval must be at least 10ns: {text}"))),
     }
 }
