@@ -15,8 +15,8 @@ pub(crate) use setup::setup;
 
 const A: [u8; 4] = [192, 0, 2, 53];
 const AAAA: [u8; 16] = [0x20, 0x01, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x53];
-/// How many copies make an answer large.
-const LARGE: usize = 30;
+/// Records of an answer with `large`.
+const LARGE_COPIES: usize = 30;
 
 struct Erratic {
     options: Options,
@@ -24,14 +24,14 @@ struct Erratic {
     queries: AtomicU64,
 }
 
-/// Each amount is one in so many queries; 0 is none.
+/// `drop`, `delay` and `truncate` are amounts as in the Corefile; 0 disables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Options {
     drop: u64,
     delay: u64,
     truncate: u64,
     duration: Duration,
-    /// Answers to A are too large for plain UDP.
+    /// Answers to A have 30 records.
     large: bool,
 }
 
@@ -44,8 +44,8 @@ impl Options {
         self.delay > 0 && number.is_multiple_of(self.delay)
     }
 
-    /// CoreDNS masks here where it divides elsewhere, so 5 truncates queries 0, 2, 8, 10 and so on. Those who
-    /// test with it rely on which ones.
+    /// CoreDNS masks here where it divides elsewhere, so 5 truncates queries 0, 2, 8, 10 and so on. Tests may rely on
+    /// that.
     fn truncates(&self, number: u64) -> bool {
         self.truncate > 0 && number & self.truncate == 0
     }
@@ -60,11 +60,11 @@ impl Plugin for Erratic {
         let number = self.queries.fetch_add(1, Ordering::Relaxed);
         let options = self.options;
         if options.drops(number) {
-            visit.note(|_| format!("query {number} is one of those to drop"));
+            visit.note(|_| format!("query {number} dropped (drop {})", options.drop));
             return Step::Drop;
         }
         if options.delays(number) {
-            visit.note(|_| format!("query {number} is one of those to delay"));
+            visit.note(|_| format!("query {number} delayed (delay {})", options.delay));
             let sleep = tokio::time::sleep(options.duration);
             return Step::Wait(task(sleep, move |(), visit| answer(visit, options, number)));
         }
@@ -81,7 +81,7 @@ impl Plugin for Erratic {
 }
 
 impl SearchPath for Erratic {
-    /// The same for everybody, for testing what asks for it.
+    /// The same for all clients, for testing `autopath`.
     fn search_path(&self, _name: Name<'_>, _client: &Client, each: &mut dyn FnMut(Name<'_>) -> bool) {
         const DOMAINS: [&[u8]; 3] = [b"\x01a\x07example\x03org\0", b"\x01b\x07example\x03org\0", b"\0"];
         let _ = DOMAINS.into_iter().filter_map(Name::from_wire).all(each);
@@ -89,7 +89,7 @@ impl SearchPath for Erratic {
 }
 
 impl Ready for Erratic {
-    /// Changes both ways, for testing what asks for it.
+    /// Changes both ways, for testing `ready`.
     fn ready(&self) -> bool {
         (3..5).contains(&self.queries.load(Ordering::Relaxed))
     }
@@ -98,11 +98,11 @@ impl Ready for Erratic {
 fn answer(visit: &mut Visit<'_>, options: Options, number: u64) -> Step {
     let truncated = options.truncates(number);
     if truncated {
-        visit.note(|_| format!("query {number} is one of those to truncate"));
+        visit.note(|_| format!("query {number} truncated (truncate {})", options.truncate));
     }
     let qtype = visit.query.question.qtype;
     let (data, copies): (&[u8], usize) = match qtype {
-        Rtype::A => (&A, if options.large { LARGE } else { 1 }),
+        Rtype::A => (&A, if options.large { LARGE_COPIES } else { 1 }),
         Rtype::AAAA => (&AAAA, 1),
         Rtype::AXFR => {
             let apex = visit.query.question.name().to_buf();

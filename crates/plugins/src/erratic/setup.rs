@@ -10,7 +10,7 @@ use server::Setup;
 
 use super::{Erratic, Options};
 
-const DEFAULT: u64 = 2;
+const DEFAULT_AMOUNT: u64 = 2;
 const DEFAULT_DELAY: Duration = Duration::from_millis(100);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
@@ -21,32 +21,32 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 
 fn parse(c: &mut Dispenser<'_>) -> Result<Options, Diagnostic> {
     let mut options =
-        Options { drop: DEFAULT, delay: 0, truncate: 0, duration: Duration::ZERO, large: false };
+        Options { drop: DEFAULT_AMOUNT, delay: 0, truncate: 0, duration: Duration::ZERO, large: false };
     let mut drop_given = false;
-    // Arguments on the directive's own line are never looked at.
+    // CoreDNS ignores arguments on the directive's own line.
     while c.next() {
         while c.next_block() {
             match c.val() {
                 "drop" => match c.remaining_args()[..] {
-                    // No amount changes nothing, not even that other options turn dropping off.
+                    // Without an amount `drop` has no effect: other options still turn dropping off.
                     [] => {}
                     [number] => (options.drop, drop_given) = (amount(c, number)?, true),
                     _ => return Err(c.arg_err()),
                 },
                 "delay" => {
-                    (options.delay, options.duration) = (DEFAULT, DEFAULT_DELAY);
+                    (options.delay, options.duration) = (DEFAULT_AMOUNT, DEFAULT_DELAY);
                     match c.remaining_args()[..] {
                         [] => {}
                         [number] => options.delay = amount(c, number)?,
                         [number, time] => {
                             options.delay = amount(c, number)?;
-                            options.duration = length(c, time)?;
+                            options.duration = duration(c, time)?;
                         }
                         _ => return Err(c.arg_err()),
                     }
                 }
                 "truncate" => {
-                    options.truncate = DEFAULT;
+                    options.truncate = DEFAULT_AMOUNT;
                     match c.remaining_args()[..] {
                         [] => {}
                         [number] => options.truncate = amount(c, number)?,
@@ -64,7 +64,7 @@ fn parse(c: &mut Dispenser<'_>) -> Result<Options, Diagnostic> {
     Ok(options)
 }
 
-/// One in so many; the texts are those of Go's `ParseInt`.
+/// An amount; error texts are those of Go's `ParseInt`.
 fn amount(c: &Dispenser<'_>, text: &str) -> Result<u64, Diagnostic> {
     match text.parse::<i32>() {
         Ok(number) => {
@@ -80,8 +80,8 @@ fn amount(c: &Dispenser<'_>, text: &str) -> Result<u64, Diagnostic> {
     }
 }
 
-/// A duration; below zero it is taken, and is no delay.
-fn length(c: &Dispenser<'_>, text: &str) -> Result<Duration, Diagnostic> {
+/// A duration; a negative one is accepted and means no delay.
+fn duration(c: &Dispenser<'_>, text: &str) -> Result<Duration, Diagnostic> {
     let given = GoDuration::parse(text).map_err(|error| c.bare_err(error))?;
     Ok(given.not_negative().unwrap_or_default())
 }

@@ -32,7 +32,7 @@ fn answers() {
 }
 
 #[test]
-fn truncated_transfers_lack_their_end() {
+fn truncated_transfers_lack_the_closing_soa() {
     let text = answer(&service(&corefile("truncate 1")), "example.org AXFR tcp");
     assert_eq!(text.matches(" SOA ").count(), 1, "{text}");
     assert!(text.starts_with("NOERROR qr,aa\n"), "{text}");
@@ -116,7 +116,7 @@ fn ready_between_the_third_and_the_fifth() {
 }
 
 #[test]
-fn options_taken() {
+fn accepted_options() {
     for body in [
         "erratic",
         "erratic x",
@@ -130,7 +130,7 @@ fn options_taken() {
 }
 
 #[test]
-fn options_refused() {
+fn refused_options() {
     for (option, error) in [
         ("drop a", "strconv.ParseInt: parsing \"a\": invalid syntax"),
         ("drop -1", "illegal amount value given \"-1\""),

@@ -1,4 +1,4 @@
-//! The small zone that is handed out to whoever asks for a transfer. It fits into one message.
+//! The small zone that AXFR transfers. It fits into one message.
 
 use wire::{Class, Flags, Name, Owner, Reply, Rtype, Section};
 
@@ -7,7 +7,7 @@ const SOA: &[u8] = b"\x03sns\x03dns\x05icann\x03org\0\x03noc\x03dns\x05icann\x03
 const A: [u8; 16] = [0x20, 0x01, 0x0b, 0xd8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x53];
 const B: [u8; 16] = [0x20, 0x01, 0x05, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x54];
 
-/// Fills in the zone at `apex`. Without the closing SOA the transfer is incomplete.
+/// Writes the zone at `apex` into the reply; without the closing SOA unless `complete`.
 pub(super) fn transfer(reply: &mut Reply, apex: Name<'_>, complete: bool) {
     reply.flags.set(Flags::AA, true);
     reply.push(Section::Answer, Owner::Question(0), Rtype::SOA, 0, SOA);
