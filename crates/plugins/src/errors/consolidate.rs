@@ -1,5 +1,4 @@
-//! Errors alike, told together: the first one opens a window of time, at whose end one line says how many there
-//! were.
+//! Consolidates errors: the first that matches opens a time window, at whose end one line reports their number.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,12 +14,12 @@ pub(crate) struct Consolidate {
     pub period: GoDuration,
     pub pattern: Regexp,
     pub level: Level,
-    /// The error that opens a window is also logged as it is.
+    /// The error that opens a window is also logged itself.
     pub show_first: bool,
     counter: Arc<Counter>,
 }
 
-/// What the window's timer needs when the configuration may be gone.
+/// State shared with the window's timer, which may outlive the configuration.
 struct Counter {
     errors: AtomicU32,
     stopped: AtomicBool,
@@ -31,7 +30,7 @@ struct Summary {
     pattern: String,
     period: GoDuration,
     level: Level,
-    /// A single error was shown already.
+    /// The first error is already logged, so that a window of one needs no summary.
     show_first: bool,
 }
 
@@ -75,7 +74,7 @@ impl Consolidate {
         self.pattern.matches(error)
     }
 
-    /// Counts an error. False if it is to be logged all the same.
+    /// Counts an error; false if the caller must log it itself.
     pub fn count(&self) -> bool {
         if self.counter.stopped.load(Ordering::SeqCst) {
             return false;
@@ -85,30 +84,30 @@ impl Consolidate {
         }
         let counter = self.counter.clone();
         let period = self.period.above_zero().unwrap_or(Duration::ZERO);
-        // Until it tells, every error is counted and none is shown: after a panic the window begins again.
+        // After a panic the window restarts; otherwise later errors would be counted and never reported.
         supervise::spawn(server::runtime::handle(), "errors-consolidate", move || {
             let counter = counter.clone();
             async move {
                 tokio::time::sleep(period).await;
-                counter.tell();
+                counter.log_summary();
             }
         });
-        // Stopped in between: nobody else would tell.
+        // `stop` may have run in between and missed this error.
         if self.counter.stopped.load(Ordering::SeqCst) {
-            self.counter.tell();
+            self.counter.log_summary();
         }
         !self.show_first
     }
 
-    /// Tells what is pending, and counts no more.
+    /// Logs the pending summary and stops counting.
     pub fn stop(&self) {
         self.counter.stopped.store(true, Ordering::SeqCst);
-        self.counter.tell();
+        self.counter.log_summary();
     }
 }
 
 impl Counter {
-    fn tell(&self) {
+    fn log_summary(&self) {
         let errors = self.errors.swap(0, Ordering::SeqCst);
         let Summary { pattern, period, level, show_first } = &self.summary;
         if errors > 1 || (errors == 1 && !show_first) {

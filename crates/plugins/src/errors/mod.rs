@@ -1,4 +1,4 @@
-//! `errors`: logs why queries failed, each one or so many at a time.
+//! `errors`: logs the errors of queries, one by one or consolidated.
 
 mod consolidate;
 mod setup;
@@ -17,7 +17,7 @@ pub(crate) use setup::setup;
 const LOG: Logger = log::plugin("errors");
 
 pub(crate) struct Errors {
-    /// In the order of the Corefile; the first that matches takes the error.
+    /// In the order of the Corefile; the first that matches counts the error.
     consolidate: Vec<Arc<Consolidate>>,
 }
 
@@ -26,7 +26,7 @@ impl Plugin for Errors {
         "errors"
     }
 
-    /// An error may come with any outcome: a reply from an upstream that lied is sent and complained about.
+    /// Any outcome may have an error: the reply of a misbehaving upstream is sent, and the error logged.
     fn hooks(&self) -> Hooks {
         Hooks::ANY_REPLY
     }
@@ -38,7 +38,7 @@ impl Plugin for Errors {
         Turn::Up
     }
 
-    /// What was counted and not said yet is said now.
+    /// Logs the pending summaries.
     fn stop(&self) {
         for consolidate in &self.consolidate {
             consolidate.stop();
@@ -53,7 +53,7 @@ impl Errors {
             Some(consolidate) => consolidate.level,
             None => Level::Error,
         };
-        // Who drops a query says NOERROR.
+        // CoreDNS logs a dropped query as NOERROR.
         let rcode = if visit.outcome() == Outcome::Drop { Rcode::NOERROR } else { visit.reply.rcode };
         let question = &visit.query.question;
         level.log(format_args!("{} {} {}: {error}", rcode.0, question.lower(), question.qtype));

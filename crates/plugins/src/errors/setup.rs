@@ -14,8 +14,8 @@ use server::Setup;
 use super::Errors;
 use super::consolidate::{Consolidate, Level};
 
-/// Octets of a regular expression.
-const MAX_REGEXP: usize = 10_000;
+/// In octets.
+const MAX_REGEXP_LEN: usize = 10_000;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut consolidate = Vec::new();
@@ -50,15 +50,15 @@ fn parse_consolidate(c: &mut Dispenser<'_>) -> Result<Consolidate, Diagnostic> {
         return Err(c.arg_err());
     };
     let period = GoDuration::parse(period).map_err(|error| c.err(error))?;
-    if regexp.len() > MAX_REGEXP {
-        return Err(c.err(format_args!("regex pattern too long: {} > {MAX_REGEXP}", regexp.len())));
+    if regexp.len() > MAX_REGEXP_LEN {
+        return Err(c.err(format_args!("regex pattern too long: {} > {MAX_REGEXP_LEN}", regexp.len())));
     }
     let pattern = Regexp::compile(regexp).map_err(|error| c.err(error))?;
     let (level, show_first) = parse_options(c, options)?;
     Ok(Consolidate::new(period, pattern, level, show_first))
 }
 
-/// A level, then `show_first`; both may be left out.
+/// An optional level, then an optional `show_first`.
 fn parse_options(c: &Dispenser<'_>, options: &[&str]) -> Result<(Level, bool), Diagnostic> {
     let (mut level, mut show_first) = (None, false);
     for &option in options {

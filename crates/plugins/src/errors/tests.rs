@@ -74,12 +74,12 @@ fn logs_each_error() {
     check(&corefile("errors"), "Errors1.Example.org AAAA", "SERVFAIL qr");
     let line = "[ERROR] plugin/errors: 2 errors1.example.org. AAAA: plugin/errors: no next plugin found";
     assert_eq!(log.lines("errors1"), [line]);
-    // An answer is no error.
+    // An answer is not an error.
     answer(&service(&corefile("errors|whoami")), "errors2.example.org A");
     assert!(log.lines("errors2").is_empty());
 }
 
-/// `errors` in a chain that ends with it, asked so often; then the configuration stops.
+/// Sends `errors` queries to a chain that ends with `errors`, then stops the configuration.
 fn fail(options: &str, errors: usize) {
     let config = configure(&corefile(&format!("errors {{| consolidate 1h {options}|}}"))).unwrap();
     let service = config.services().next().unwrap().1.clone();
