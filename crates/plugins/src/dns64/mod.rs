@@ -1,8 +1,8 @@
-//! Makes AAAA records out of A records for clients that have IPv6 only (RFC 6147).
+//! Synthesizes AAAA records from A records for IPv6-only clients (RFC 6147).
 //!
 //! ```text
-//!   AAAA ─→ below ─→ has AAAA, or the name is denied ─→ the client
-//!                 └→ anything else ─→ A, asked of the whole server ─→ its reply, with AAAA made out of A
+//!   AAAA ─→ below ─→ has AAAA, or NXDOMAIN ─→ the client
+//!                 └→ anything else ─→ look-up of A on the whole server ─→ its reply, with AAAA instead of A
 //! ```
 
 mod setup;
@@ -19,14 +19,14 @@ use crate::translation::{Pref64, Translated, longest_life, opt_of, owner};
 pub(crate) use setup::setup;
 
 struct Dns64 {
-    /// Translates replies to clients that come over IPv4 too.
+    /// Translates for clients over IPv4 too.
     allow_ipv4: bool,
-    /// Translates where there are AAAA records too.
+    /// Translates even if the reply has AAAA records.
     translate_all: bool,
     translator: Arc<Translator>,
 }
 
-/// What is needed when the A records have come.
+/// The part of the plugin that runs after the look-up of A.
 struct Translator {
     prefix: Pref64,
     translated: Translated,
@@ -46,20 +46,20 @@ impl Plugin for Dns64 {
         if question.qtype != Rtype::AAAA || question.qclass != Class::IN {
             return Turn::Up;
         }
-        if let Some(why) = self.why_not(visit) {
-            visit.note(|_| why.to_owned());
+        if let Some(reason) = self.skip_reason(visit) {
+            visit.note(|_| reason.to_owned());
             return Turn::Up;
         }
         let translator = self.translator.clone();
-        let most = longest_life(visit.reply);
-        // CoreDNS asks in lower case, and so the client sees it.
+        let max_ttl = longest_life(visit.reply);
+        // CoreDNS looks up the name in lower case, and so the client gets it.
         let name = visit.query.question.lower().to_buf();
-        visit.note(|_| format!("no AAAA record to keep; asks for A of {name}"));
+        visit.note(|_| format!("looks up A of {name} to synthesize AAAA records"));
         match visit.lookup(name.as_name(), Rtype::A) {
-            Lookup::Ready(found) => translator.answer(visit, &found, most),
+            Lookup::Ready(found) => translator.answer(visit, &found, max_ttl),
             Lookup::Pending(below) => {
                 return Turn::Wait(task(below, move |found, visit| {
-                    translator.answer(visit, &found, most);
+                    translator.answer(visit, &found, max_ttl);
                     Turn::Up
                 }));
             }
@@ -73,23 +73,23 @@ impl Plugin for Dns64 {
 }
 
 impl Dns64 {
-    /// Why the reply is good as it is, if it is.
-    fn why_not(&self, visit: &Visit<'_>) -> Option<&'static str> {
+    /// The reason to leave the reply unchanged, if there is one.
+    fn skip_reason(&self, visit: &Visit<'_>) -> Option<&'static str> {
         if !self.allow_ipv4 && visit.client.remote.ip().to_canonical().is_ipv4() {
-            return Some("the client comes over IPv4 and needs no translation");
+            return Some("reply unchanged: the client uses IPv4, and allow_ipv4 is not set");
         }
-        // All other errors are as good as an empty answer (RFC 6147 §5.1.2 and §5.1.3).
+        // All other errors are treated as an empty answer (RFC 6147 §5.1.2 and §5.1.3).
         if Kind::of_reply(visit.query, visit.reply) == Kind::NameError {
-            return Some("there is no such name, so there are no A records either");
+            return Some("reply unchanged: NXDOMAIN");
         }
         let has_aaaa = || visit.reply.section(Section::Answer).iter().any(|r| r.rtype == Rtype::AAAA);
-        (!self.translate_all && has_aaaa()).then_some("there are AAAA records")
+        (!self.translate_all && has_aaaa()).then_some("reply unchanged: it has AAAA records")
     }
 }
 
 impl Translator {
-    /// Answers with what came for A.
-    fn answer(&self, visit: &mut Visit<'_>, found: &Found, most: u32) {
+    /// Answers with the translated reply for A.
+    fn answer(&self, visit: &mut Visit<'_>, found: &Found, max_ttl: u32) {
         visit.clear_error();
         if found.outcome() == Outcome::Drop {
             visit.reply.begin_error(visit.query, Rcode::SERVFAIL);
@@ -97,13 +97,13 @@ impl Translator {
             visit.set_error("dns64: upstream returned no response");
             return;
         }
-        let made = self.translate(visit, found, most);
+        let count = self.translate(visit, found, max_ttl);
         self.translated.count(visit.server());
-        visit.note(|_| format!("AAAA records made out of A records, in {}: {made}", self.prefix));
+        visit.note(|_| format!("synthesized {count} AAAA records in {}", self.prefix));
     }
 
-    /// All is as it is in the reply for A, but for the addresses (RFC 6147 §5.3). How many were made.
-    fn translate(&self, visit: &mut Visit<'_>, found: &Found, most: u32) -> usize {
+    /// Copies the reply for A with AAAA instead of A records (RFC 6147 §5.3); returns their number.
+    fn translate(&self, visit: &mut Visit<'_>, found: &Found, max_ttl: u32) -> usize {
         let (inner, inner_name) = (found.reply(), found.query().question.name());
         let question = visit.query.question.name();
         let reply: &mut Reply = visit.reply;
@@ -111,7 +111,7 @@ impl Translator {
         reply.rcode = inner.rcode;
         reply.flags.set(Flags::TC, inner.flags.has(Flags::TC));
         reply.opt = opt_of(inner, visit.query);
-        let mut made = 0;
+        let mut count = 0;
         for record in inner.section(Section::Answer) {
             let owner = owner(reply, inner.owner(record, inner_name), question);
             let data = inner.data(record);
@@ -121,16 +121,16 @@ impl Translator {
                 });
                 continue;
             }
-            let ttl = record.ttl.min(most);
+            let ttl = record.ttl.min(max_ttl);
             reply.push_with(Section::Answer, owner, Rtype::AAAA, record.class, ttl, |out| {
                 if let Ok(address) = <[u8; 4]>::try_from(data) {
                     out.bytes(&self.prefix.embed(address));
                 }
             });
-            made += 1;
+            count += 1;
         }
         reply.append(Section::Authority, inner, inner_name);
         reply.append(Section::Additional, inner, inner_name);
-        made
+        count
     }
 }

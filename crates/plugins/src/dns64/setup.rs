@@ -14,8 +14,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let (mut prefix, mut translate_all, mut allow_ipv4) = (Pref64::WELL_KNOWN, false, false);
     while s.c.next() {
         if s.c.val() == "{" {
-            // CoreDNS does not look for options there and takes the words for further directives.
-            let text = "options behind a PREFIX are not read; write the prefix among them instead";
+            // After a PREFIX CoreDNS expects no block and takes its words for further directives.
+            let text = "options after a PREFIX are ignored; use the option `prefix` instead";
             let warning = s.c.warning(text).in_plugin("dns64");
             s.warn(warning);
         }
@@ -58,6 +58,6 @@ fn parse(c: &Dispenser<'_>, text: &str) -> Result<Pref64, Diagnostic> {
         let network = quoted(&network_text(&prefix));
         return Err(c.err(format_args!("invalid netmask 32 IPv6 address: {network}")));
     }
-    let wrong = || c.err(format_args!("invalid prefix length {}", quoted(&network_text(&prefix))));
-    Pref64::new(&prefix).ok_or_else(wrong)
+    let error = || c.err(format_args!("invalid prefix length {}", quoted(&network_text(&prefix))));
+    Pref64::new(&prefix).ok_or_else(error)
 }

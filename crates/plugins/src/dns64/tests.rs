@@ -13,15 +13,14 @@ fn corefile(options: &str) -> String {
     format!(". {{\ndns64 {options}\nacl six.example.org {{\ndrop type A\n}}\n{HOSTS}\n}}")
 }
 
-/// The records of an answer, without everything else.
+/// The records of the answer section.
 fn records(options: &str, question: &str) -> String {
     let text = answer(&service(&corefile(options)), question);
     text.lines().filter_map(|line| line.strip_prefix("answer: ")).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
-fn addresses_inside_addresses() {
-    // RFC 6052 §2.4.
+fn rfc6052_2_4_embedded_addresses() {
     for (prefix, expected) in [
         ("2001:db8::/32", "2001:db8:c000:221::"),
         ("2001:db8:100::/40", "2001:db8:1c0:2:21::"),
@@ -33,22 +32,22 @@ fn addresses_inside_addresses() {
     ] {
         let expected: std::net::Ipv6Addr = expected.parse().expect("an address");
         let prefix = Prefix::parse(prefix).as_ref().and_then(Pref64::new).expect("a prefix");
-        let made = prefix.embed([192, 0, 2, 33]);
-        assert_eq!(made, expected.octets(), "{prefix}");
-        assert_eq!(prefix.extract(made), Some([192, 0, 2, 33]), "{prefix}");
+        let embedded = prefix.embed([192, 0, 2, 33]);
+        assert_eq!(embedded, expected.octets(), "{prefix}");
+        assert_eq!(prefix.extract(embedded), Some([192, 0, 2, 33]), "{prefix}");
         assert_eq!(prefix.extract([0x30; 16]), None, "{prefix}");
     }
 }
 
 #[test]
-fn aaaa_out_of_a() {
+fn aaaa_from_a() {
     let four =
         "four.example.org. 600 IN AAAA 64:ff9b::c000:201; four.example.org. 600 IN AAAA 64:ff9b::c000:202";
     let both = "both.example.org. 900 IN AAAA 2001:db8::1";
     for (options, question, expected) in [
         ("", "four.example.org AAAA from=::1", four),
         ("", "four.example.org AAAA from=2001:db8::1 do", four),
-        // Others need no translation.
+        // Clients over IPv4 use the A records.
         ("", "four.example.org AAAA", ""),
         ("", "four.example.org AAAA from=::ffff:10.0.0.1", ""),
         ("{\nallow_ipv4\n}", "four.example.org AAAA", four),
@@ -76,7 +75,7 @@ fn aaaa_out_of_a() {
 }
 
 #[test]
-fn replies_whole() {
+fn complete_replies() {
     let service = service(&corefile("64:1::/96"));
     for (question, expected) in [
         (
@@ -89,23 +88,23 @@ fn replies_whole() {
     ] {
         assert_eq!(answer(&service, question), expected, "{question}");
     }
-    // Somebody keeps the A records from us.
+    // acl drops the look-up of A.
     let service = crate::harness::service(&corefile("{\ntranslate_all\n}"));
     let asked = ask(&service, "six.example.org AAAA from=::1");
     assert_eq!(crate::harness::present(&asked), "SERVFAIL qr\n");
-    let made = answer(&service, "Four.example.org AAAA from=::1 rd cd size=1400");
-    assert!(made.starts_with("NOERROR qr,rd,cd\n"), "{made}");
-    assert!(made.contains("four.example.org."), "{made}");
-    assert!(made.ends_with("opt: 1400\n"), "{made}");
+    let got = answer(&service, "Four.example.org AAAA from=::1 rd cd size=1400");
+    assert!(got.starts_with("NOERROR qr,rd,cd\n"), "{got}");
+    assert!(got.contains("four.example.org."), "{got}");
+    assert!(got.ends_with("opt: 1400\n"), "{got}");
 }
 
 #[test]
-fn what_was_decided_is_told() {
+fn explain_shows_the_decision() {
     let service = service(&corefile(""));
     for (question, expected) in [
-        ("four.example.org AAAA", "the client comes over IPv4 and needs no translation"),
-        ("both.example.org AAAA from=::1", "there are AAAA records"),
-        ("four.example.org AAAA from=::1", "no AAAA record to keep; asks for A of four.example.org."),
+        ("four.example.org AAAA", "reply unchanged: the client uses IPv4, and allow_ipv4 is not set"),
+        ("both.example.org AAAA from=::1", "reply unchanged: it has AAAA records"),
+        ("four.example.org AAAA from=::1", "looks up A of four.example.org. to synthesize AAAA records"),
     ] {
         let notes = ask(&service, question).notes;
         let found = notes.iter().find(|note| note.plugin == "dns64").map(|note| note.text.as_str());
@@ -134,7 +133,7 @@ fn options() {
         "dns64 {\n}",
         "dns64 {\nprefix ::ffff:0:0/96\n}",
         "dns64 {\nprefix 64:1::/32\ntranslate_all\nallow_ipv4\n}",
-        // The words behind a prefix are not read, as in CoreDNS.
+        // The block after a prefix is ignored, as in CoreDNS.
         "dns64 64:1::/96 {\nnonsense\n}",
     ] {
         assert!(configure(&format!(". {{\n{body}\n}}")).is_ok(), "{body}");
