@@ -1,4 +1,4 @@
-//! From IPv6 addresses to the IPv4 addresses clients reach them by.
+//! Maps IPv6 addresses of services to the IPv4 addresses that clients use.
 
 use std::net::Ipv6Addr;
 
@@ -11,23 +11,22 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Of several mappings of one IPv6 address the last is taken.
+    /// Of several mappings of one IPv6 address the last counts.
     pub fn new(prefix: Pref64, mut explicit: Vec<([u8; 16], [u8; 4])>) -> Mapping {
         explicit.reverse();
-        explicit.sort_by_key(|(outer, _)| *outer);
-        explicit.dedup_by_key(|(outer, _)| *outer);
+        explicit.sort_by_key(|(ipv6, _)| *ipv6);
+        explicit.dedup_by_key(|(ipv6, _)| *ipv6);
         Mapping { prefix, explicit }
     }
 
-    /// What is mapped explicitly comes before what lies in the prefix (RFC 7757 §3.3.2). IPv4 addresses in IPv6 form
-    /// are nobody's.
-    pub fn of(&self, outer: [u8; 16]) -> Option<[u8; 4]> {
-        if Ipv6Addr::from(outer).to_ipv4_mapped().is_some() {
+    /// Explicit mappings precede the prefix (RFC 7757 §3.3.2). IPv4-mapped addresses have no mapping.
+    pub fn ipv4(&self, ipv6: [u8; 16]) -> Option<[u8; 4]> {
+        if Ipv6Addr::from(ipv6).to_ipv4_mapped().is_some() {
             return None;
         }
-        match self.explicit.binary_search_by_key(&outer, |(outer, _)| *outer) {
+        match self.explicit.binary_search_by_key(&ipv6, |(ipv6, _)| *ipv6) {
             Ok(at) => Some(self.explicit[at].1),
-            Err(_) => self.prefix.extract(outer),
+            Err(_) => self.prefix.extract(ipv6),
         }
     }
 }

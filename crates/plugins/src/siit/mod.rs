@@ -1,10 +1,9 @@
-//! Makes A records out of AAAA records of services that have IPv6 only and are reached through a translator
-//! (RFC 7915, RFC 7757).
+//! Synthesizes A records from AAAA records of IPv6-only services behind a stateless translator (RFC 7915, RFC 7757).
 //!
 //! ```text
-//!   A ─→ below ─→ has A, or the name is denied, or it is cut short ─→ the client
-//!              └→ anything else ─→ AAAA, asked of the whole server ─→ an error: as it is
-//!                                                                  └→ A made out of those that can be translated
+//!   A ─→ below ─→ has A, or NXDOMAIN, or truncated ─→ the client
+//!              └→ anything else ─→ look-up of AAAA on the whole server ─→ error: unchanged
+//!                                                                      └→ A for each AAAA with a mapping
 //! ```
 
 mod mapping;
@@ -24,8 +23,9 @@ pub(crate) use setup::setup;
 
 const NAME: &str = "siit";
 
-/// CoreDNS answers these twice, with what came and then with the code alone. A client takes the first, a look-up the last.
-const BARE: [Rcode; 4] = [Rcode::SERVFAIL, Rcode::REFUSED, Rcode::FORMERR, Rcode::NOTIMP];
+/// With these rcodes CoreDNS writes two replies, the complete one and then the rcode alone. A client uses the first, a
+/// look-up the last.
+const REPLIED_TWICE: [Rcode; 4] = [Rcode::SERVFAIL, Rcode::REFUSED, Rcode::FORMERR, Rcode::NOTIMP];
 
 struct Siit {
     translator: Arc<Translator>,
@@ -50,14 +50,14 @@ impl Plugin for Siit {
         if question.qtype != Rtype::A || question.qclass != Class::IN {
             return Turn::Up;
         }
-        if let Some(why) = why_not(visit) {
-            visit.note(|_| why.to_owned());
+        if let Some(reason) = skip_reason(visit) {
+            visit.note(|_| reason.to_owned());
             return Turn::Up;
         }
         let translator = self.translator.clone();
-        // CoreDNS asks in lower case, and so the client sees it.
+        // CoreDNS looks up the name in lower case, and so the client gets it.
         let name = visit.query.question.lower().to_buf();
-        visit.note(|_| format!("no A record; asks for AAAA of {name}"));
+        visit.note(|_| format!("looks up AAAA of {name} to synthesize A records"));
         match visit.lookup(name.as_name(), Rtype::AAAA) {
             Lookup::Ready(found) => translator.answer(visit, &found),
             Lookup::Pending(below) => {
@@ -75,24 +75,24 @@ impl Plugin for Siit {
     }
 }
 
-/// Why the reply is good as it is, if it is.
-fn why_not(visit: &Visit<'_>) -> Option<&'static str> {
+/// The reason to leave the reply unchanged, if there is one.
+fn skip_reason(visit: &Visit<'_>) -> Option<&'static str> {
     if visit.is_asked_by(NAME) {
-        // Else `dns64` and this plugin would ask each other for ever.
-        return Some("this is part of a translation already");
+        // Otherwise the look-ups of `dns64` and of this plugin would recurse without end.
+        return Some("reply unchanged: the query is part of a look-up by siit");
     }
     if visit.reply.flags.has(Flags::TC) {
-        return Some("the reply is cut short; there may be A records");
+        return Some("reply unchanged: it is truncated and may have A records");
     }
     if Kind::of_reply(visit.query, visit.reply) == Kind::NameError {
-        return Some("there is no such name, so there are no AAAA records either");
+        return Some("reply unchanged: NXDOMAIN");
     }
     let has_a = visit.reply.section(Section::Answer).iter().any(|record| record.rtype == Rtype::A);
-    has_a.then_some("there are A records")
+    has_a.then_some("reply unchanged: it has A records")
 }
 
 impl Translator {
-    /// Answers with what came for AAAA, if that is of any use.
+    /// Answers with the translated reply for AAAA, if it has an address with a mapping or is an error.
     fn answer(&self, visit: &mut Visit<'_>, found: &Found) {
         visit.clear_error();
         if found.outcome() == Outcome::Drop {
@@ -103,28 +103,28 @@ impl Translator {
         }
         let inner = found.reply();
         if inner.rcode != Rcode::NOERROR {
-            if visit.depth() > 0 && BARE.contains(&inner.rcode) {
+            if visit.depth() > 0 && REPLIED_TWICE.contains(&inner.rcode) {
                 visit.reply.begin_error(visit.query, inner.rcode);
             } else {
                 self.translate(visit, found);
             }
-            visit.note(|_| format!("the look-up ended with {}, which is the answer", inner.rcode));
+            visit.note(|_| format!("look-up failed; answers with its rcode {}", inner.rcode));
             return;
         }
         let answer = inner.section(Section::Answer).iter();
         let count = answer.filter(|record| self.mapped(inner, record).is_some()).count();
         if count == 0 {
-            visit.note(|_| "none of the AAAA records can be translated; the answer stays".to_owned());
+            visit.note(|_| "reply unchanged: no AAAA record has an IPv4 mapping".to_owned());
             return;
         }
         self.translate(visit, found);
         self.translated.count(visit.server());
-        visit.note(|_| format!("A records made out of AAAA records: {count}"));
+        visit.note(|_| format!("synthesized {count} A records"));
     }
 
-    /// All is as it is in the reply for AAAA, but for the addresses. In an error these stay too.
+    /// Copies the reply for AAAA with A instead of AAAA records; an error keeps its AAAA records.
     fn translate(&self, visit: &mut Visit<'_>, found: &Found) {
-        let most = longest_life(visit.reply);
+        let max_ttl = longest_life(visit.reply);
         let (inner, inner_name) = (found.reply(), found.query().question.name());
         let question = visit.query.question.name();
         let reply: &mut Reply = visit.reply;
@@ -145,7 +145,7 @@ impl Translator {
             let owner = owner(reply, inner.owner(record, inner_name), question);
             match address {
                 Some(address) => {
-                    let ttl = record.ttl.min(most);
+                    let ttl = record.ttl.min(max_ttl);
                     reply.push_with(Section::Answer, owner, Rtype::A, record.class, ttl, |out| {
                         out.bytes(&address);
                     });
@@ -164,6 +164,6 @@ impl Translator {
     /// The IPv4 address for an AAAA record.
     fn mapped(&self, reply: &Reply, record: &Record) -> Option<[u8; 4]> {
         let address = <[u8; 16]>::try_from(reply.data(record)).ok()?;
-        self.mapping.of(address).filter(|_| record.rtype == Rtype::AAAA)
+        self.mapping.ipv4(address).filter(|_| record.rtype == Rtype::AAAA)
     }
 }

@@ -59,19 +59,19 @@ fn parse(c: &Dispenser<'_>, text: &str) -> Result<Pref64, Diagnostic> {
     Ok(parsed)
 }
 
-/// `eam IPV4 IPV6`. An IPv4 address may be in IPv6 form; then it is no IPv6 address.
+/// Parses `eam IPV4 IPV6`. An IPv4-mapped address counts as IPv4.
 fn explicit_mapping(c: &mut Dispenser<'_>) -> Result<([u8; 16], [u8; 4]), Diagnostic> {
-    let [inner, outer] = c.remaining_args()[..] else { return Err(c.arg_err()) };
+    let [ipv4, ipv6] = c.remaining_args()[..] else { return Err(c.arg_err()) };
     let address = |text: &str| {
         let parsed = text.parse::<IpAddr>().map(|address| address.to_canonical());
         parsed.map_err(|_| c.err("invalid IP address: \"<nil>\""))
     };
-    let inner = match address(inner)? {
-        IpAddr::V4(inner) => inner.octets(),
+    let ipv4 = match address(ipv4)? {
+        IpAddr::V4(ipv4) => ipv4.octets(),
         IpAddr::V6(other) => return Err(c.err(format_args!("invalid IPv4 address: \"{other}\""))),
     };
-    match address(outer)? {
-        IpAddr::V6(outer) => Ok((outer.octets(), inner)),
+    match address(ipv6)? {
+        IpAddr::V6(ipv6) => Ok((ipv6.octets(), ipv4)),
         IpAddr::V4(other) => Err(c.err(format_args!("invalid IPv6 address: \"{other}\""))),
     }
 }

@@ -24,9 +24,9 @@ fn mappings() {
         (octets("2001:db8::2"), [192, 0, 2, 22]),
     ];
     let mapping = Mapping::new(Pref64::WELL_KNOWN, explicit);
-    for (outer, inner) in [
+    for (ipv6, ipv4) in [
         ("2001:db8::1", Some([192, 0, 2, 1])),
-        // The last one counts, and before the prefix.
+        // The last mapping counts, and precedes the prefix.
         ("2001:db8::2", Some([192, 0, 2, 22])),
         ("64:ff9b::192.0.2.3", Some([192, 0, 2, 33])),
         ("64:ff9b::192.0.2.4", Some([192, 0, 2, 4])),
@@ -34,17 +34,17 @@ fn mappings() {
         ("::ffff:192.0.2.1", None),
         ("64:ff9b::100:0:0:1", None),
     ] {
-        assert_eq!(mapping.of(octets(outer)), inner, "{outer}");
+        assert_eq!(mapping.ipv4(octets(ipv6)), ipv4, "{ipv6}");
     }
-    assert_eq!(Mapping::new(Pref64::WELL_KNOWN, Vec::new()).of(octets("64:ff9b:0:0:100::1")), None);
+    assert_eq!(Mapping::new(Pref64::WELL_KNOWN, Vec::new()).ipv4(octets("64:ff9b:0:0:100::1")), None);
 }
 
 #[test]
-fn a_out_of_aaaa() {
+fn a_from_aaaa() {
     for (options, question, expected) in [
         ("", "nat.example.org A", "NOERROR qr,aa\nanswer: nat.example.org. 600 IN A 192.0.2.7\n"),
         ("", "Nat.Example.org A rd", "NOERROR qr,aa,rd\nanswer: nat.example.org. 600 IN A 192.0.2.7\n"),
-        // What cannot be translated is left out.
+        // AAAA records without a mapping are left out.
         ("", "six.example.org A", "NOERROR qr,aa\nanswer: six.example.org. 600 IN A 192.0.2.7\n"),
         ("", "both.example.org A", "NOERROR qr,aa\nanswer: both.example.org. 900 IN A 192.0.2.1\n"),
         ("", "mapped.example.org A", "NOERROR qr,aa\nanswer: mapped.example.org. 900 IN A 192.0.2.9\n"),
@@ -62,9 +62,9 @@ fn a_out_of_aaaa() {
     }
 }
 
-/// Each asks for what the other would translate.
+/// Each plugin's look-up is one that the other would translate.
 #[test]
-fn it_ends_below_dns64() {
+fn look_ups_with_dns64_do_not_recurse_without_end() {
     let service = service(&format!(". {{\ndns64 {{\nallow_ipv4\n}}\nsiit\n{HOSTS}\n}}"));
     assert_eq!(answer(&service, "four.example.org MX"), "NOERROR qr,aa\n");
     assert!(answer(&service, "four.example.org AAAA").contains("64:ff9b::c000:201"));
