@@ -1,4 +1,4 @@
-//! One command, run in the foreground or beside the server, with the server's own input and outputs.
+//! Runs a command in the foreground or background, with the server's standard input and outputs.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -11,24 +11,24 @@ pub(super) struct Command {
     program: String,
     args: Vec<String>,
     background: bool,
-    /// Tells the lines of one command from those of others in the log.
+    /// Identifies the command in log lines.
     id: String,
 }
 
 impl Command {
-    /// A `&` behind the last argument asks for the background.
+    /// A `&` as the last argument runs the command in the background.
     pub fn new(program: String, mut args: Vec<String>) -> Command {
         let background = args.pop_if(|last| last == "&").is_some();
         Command { program, args, background, id: id() }
     }
 
-    /// Runs it, to its end unless it is for the background. What goes wrong is logged and no more: the server
-    /// serves all the same.
+    /// Runs the command, and waits for its end unless it is a background command. An error is only logged: the server
+    /// continues.
     pub fn run(&self) {
         let Command { program, id, .. } = self;
-        let way = if self.background { "Nonblocking" } else { "Blocking" };
-        log::info(None, format_args!("{way} Command \"{program} {}\" with ID {id}", self.args.join(" ")));
-        // The command writes to where the log goes: what was logged before it stands before its output.
+        let mode = if self.background { "Nonblocking" } else { "Blocking" };
+        log::info(None, format_args!("{mode} Command \"{program} {}\" with ID {id}", self.args.join(" ")));
+        // The command shares standard output with the log: earlier lines must precede its output.
         log::flush();
         if let Err(error) = self.start() {
             log::error(None, format_args!("error on 'on-{id}' hook: {error}"));
@@ -39,20 +39,20 @@ impl Command {
         let mut child = process::Command::new(&self.program)
             .args(&self.args)
             .spawn()
-            .map_err(|error| self.not_started(&error))?;
+            .map_err(|error| self.start_error(&error))?;
         if self.background {
-            // Somebody must wait for it, or it stays in the process table until the server ends.
-            let waiting = supervise::thread("on-reaper", "rhumb-on".into(), move || drop(child.wait()));
-            return waiting.map(drop).map_err(|error| system_error(&error));
+            // Without wait(2) the child would remain a zombie until the server ends.
+            let reaper = supervise::thread("on-reaper", "rhumb-on".into(), move || drop(child.wait()));
+            return reaper.map(drop).map_err(|error| system_error(&error));
         }
         match child.wait() {
             Ok(status) if status.success() => Ok(()),
-            Ok(status) => Err(ended(status)),
+            Ok(status) => Err(exit_error(status)),
             Err(error) => Err(system_error(&error)),
         }
     }
 
-    fn not_started(&self, error: &io::Error) -> String {
+    fn start_error(&self, error: &io::Error) -> String {
         if error.kind() == io::ErrorKind::NotFound && !self.program.contains('/') {
             return format!("exec: {}: executable file not found in $PATH", quoted(&self.program));
         }
@@ -60,8 +60,8 @@ impl Command {
     }
 }
 
-/// In Go's words.
-fn ended(status: ExitStatus) -> String {
+/// Go's text for an exit status.
+fn exit_error(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
         (None, Some(signal)) => {

@@ -1,4 +1,4 @@
-//! `on`: runs commands when the server has started and when it is told to stop. It takes no part in queries.
+//! `on`: runs commands when the server has started and when it stops. It is not in the query chain.
 
 mod command;
 mod setup;
@@ -11,14 +11,14 @@ use server::{Hooks, Plugin};
 use command::Command;
 pub(crate) use setup::setup;
 
-/// When a command is run.
+/// The event that runs a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     /// The configuration serves: after the start and after every reload.
     Startup,
-    /// The process was told to stop; it still serves.
+    /// The process received TERM or INT; it still serves.
     Shutdown,
-    /// Known, so that Corefiles load, but nothing in CoreDNS or Rhumb ever renews a certificate.
+    /// Accepted for compatibility; neither CoreDNS nor Rhumb ever renews a certificate.
     CertRenew,
 }
 

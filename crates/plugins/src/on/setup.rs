@@ -9,7 +9,7 @@ use super::{Event, On, words};
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut commands = Vec::new();
     while s.c.next() {
-        // CoreDNS has this directive from elsewhere and names no plugin in its errors.
+        // In CoreDNS the directive is Caddy's, whose errors name no plugin.
         commands.push(line(&mut s.c).map_err(Diagnostic::unnamed)?);
     }
     s.beside(On { commands });

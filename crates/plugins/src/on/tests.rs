@@ -62,13 +62,13 @@ fn commands_run_at_their_event_and_in_their_order() {
     let log = Capture::take();
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let say = |word: &str| format!("sh -c \"'echo {word} >> {}'\"", out.display());
+    let echo = |word: &str| format!("sh -c \"'echo {word} >> {}'\"", out.display());
     let config = configure(&corefile(&format!(
         "on startup {}|on shutdown {}|on startup {}|on certrenew {}|on startup false|on startup nothing-here x",
-        say("one"),
-        say("bye"),
-        say("two"),
-        say("never")
+        echo("one"),
+        echo("bye"),
+        echo("two"),
+        echo("never")
     )))
     .unwrap();
     let plugins: Vec<_> = config.blocks().iter().flat_map(|block| block.plugins()).collect();
@@ -91,7 +91,7 @@ fn threads() -> Vec<String> {
 
 /// The thread that waits for a command in the background ends with it, even after a panic.
 #[test]
-fn commands_in_the_background_are_waited_for() {
+fn background_commands_are_reaped() {
     let _log = Capture::take();
     let config = configure(&corefile("on startup sleep 0.1 &")).unwrap();
     supervise::inject::arm("on-reaper", 1);
@@ -104,6 +104,6 @@ fn commands_in_the_background_are_waited_for() {
 }
 
 #[test]
-fn takes_no_part_in_queries() {
+fn is_not_in_the_query_chain() {
     check(". {\non startup true\n}\n", "example.org A", "REFUSED qr");
 }

@@ -1,24 +1,24 @@
-//! A command line cut into words as a shell would, less its expansions.
+//! Splits a command line into words like a shell, without expansions.
 
-/// Letters that stand for themselves outside quotes; blanks, quotes, `\` and `#` have a meaning, all others are
-/// refused.
+/// Literal characters outside quotes, besides letters and digits; blanks, quotes, `\` and `#` are special, others are
+/// an error.
 const PLAIN: &str = "._-,/@$*()+=><:;&^%~|!?[]{}";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Between,
     Word,
-    /// Behind a backslash.
+    /// After a backslash.
     Escaped,
-    /// In `"`, where a backslash has its meaning.
+    /// In `"`, where a backslash escapes.
     Double,
     DoubleEscaped,
-    /// In `'`, where nothing has.
+    /// In `'`, where nothing escapes.
     Single,
     Comment,
 }
 
-/// The words, or what is wrong in CoreDNS's words.
+/// The words; errors have CoreDNS's texts.
 pub(super) fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -43,7 +43,7 @@ pub(super) fn split(line: &str) -> Result<Vec<String>, String> {
                 state
             }
             (State::Between, _) if !is_known(c) => return Err(format!("Unknown rune: {}", u32::from(c))),
-            // The missing letter is CoreDNS's.
+            // The typo is CoreDNS's.
             (_, _) if !is_known(c) => return Err(format!("Uknown rune: {}", u32::from(c))),
             (State::DoubleEscaped, _) => {
                 word.push(c);
