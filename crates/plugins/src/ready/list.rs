@@ -1,4 +1,4 @@
-//! The plugins whose readiness counts on one address.
+//! The plugins whose readiness one address reports.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,16 +8,16 @@ use server::Plugin;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Monitor {
-    /// Who was ready once is not asked again.
+    /// A plugin that was ready once is not checked again.
     UntilReady,
     Continuously,
 }
 
-/// Every reporter of every block with this address. CoreDNS keeps one per plugin name and forgets the others.
+/// Every reporter of every block with this address. CoreDNS keeps only one per plugin name.
 #[derive(Default)]
 pub(crate) struct ReadyList {
     reporters: Mutex<Vec<Reporter>>,
-    /// The address has its HTTP route.
+    /// The HTTP route of the address is registered.
     routed: AtomicBool,
 }
 
@@ -38,10 +38,10 @@ impl ReadyList {
         !self.routed.swap(true, Ordering::Relaxed)
     }
 
-    /// The names of those that are not ready, and why if they say so; sorted, each once, with commas between.
+    /// Names of the plugins that are not ready, with their reasons if given; sorted, deduplicated, separated by commas.
     pub fn not_ready(&self) -> String {
         let mut reporters = self.reporters.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = reporters.iter_mut().filter_map(|reporter| {
+        let entries = reporters.iter_mut().filter_map(|reporter| {
             if reporter.is_ready() {
                 return None;
             }
@@ -49,7 +49,7 @@ impl ReadyList {
             let why = reporter.plugin.as_ready().and_then(|reporter| reporter.why_not());
             Some(why.map_or_else(|| name.to_owned(), |why| format!("{name}: {why}")))
         });
-        waiting.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(",")
+        entries.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(",")
     }
 }
 

@@ -1,7 +1,7 @@
-//! `ready`: says over HTTP whether all plugins that need data have it.
+//! `ready`: reports over HTTP whether all plugins are ready.
 //!
-//! All blocks with the same address are told of together. The reporters are plugins of their chains, known once
-//! all blocks exist; until then there are none.
+//! Blocks with the same address share one response. The reporters, plugins of their chains, are added by `link`, when
+//! all blocks exist.
 
 mod list;
 mod setup;
@@ -20,7 +20,7 @@ pub(crate) use setup::setup;
 const LOG: Logger = log::plugin("ready");
 const PATH: &str = "/ready";
 
-/// Collects the reporters of its block. It does nothing with queries.
+/// Collects the reporters of its block. It is not in the query chain.
 pub(crate) struct Ready {
     list: Arc<ReadyList>,
     monitor: Monitor,
@@ -48,10 +48,10 @@ fn answer(list: &ReadyList, state: &HttpState) -> HttpAnswer {
     if state.stopping {
         return HttpAnswer::text(503, "Shutting down");
     }
-    let waiting = list.not_ready();
-    if waiting.is_empty() {
+    let not_ready = list.not_ready();
+    if not_ready.is_empty() {
         return HttpAnswer::text(200, "OK");
     }
-    LOG.info(format_args!("Plugins not ready: \"{waiting}\""));
-    HttpAnswer::text(503, waiting)
+    LOG.info(format_args!("Plugins not ready: \"{not_ready}\""));
+    HttpAnswer::text(503, not_ready)
 }

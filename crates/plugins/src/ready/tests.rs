@@ -57,7 +57,7 @@ fn blocks_share_an_address() {
             .unwrap();
     let addrs: Vec<&str> = config.routes().iter().map(|route| &*route.addr).collect();
     assert_eq!(addrs, [":8181", ":1"]);
-    // Nobody here has anything to wait for.
+    // No plugin here reports readiness.
     let answer = (config.routes()[0].answer)(&HttpState { stopping: false });
     assert_eq!(answer, HttpAnswer::text(200, "OK"));
 }
@@ -89,10 +89,10 @@ impl Ready for Reporter {
 }
 
 #[test]
-fn tells_who_is_not_ready() {
+fn reports_plugins_that_are_not_ready() {
     let log = Capture::take();
     let list = ReadyList::default();
-    // Two blocks with the same plugin: both count, one name is told.
+    // Two blocks with the same plugin: both count, the name appears once.
     let reporters = ["kubernetes", "etcd", "kubernetes", "loop"]
         .map(|name| Arc::new(Reporter { name, ready: AtomicBool::new(false), why_not: None }));
     let monitors = [Monitor::UntilReady, Monitor::UntilReady, Monitor::UntilReady, Monitor::Continuously];
@@ -102,7 +102,7 @@ fn tells_who_is_not_ready() {
     for (ready, expected) in [
         ([false, false, false, false], Err("etcd,kubernetes,loop")),
         ([true, true, false, true], Err("kubernetes")),
-        // Who was ready once stays so, unless it is watched.
+        // A plugin that was ready once stays so, unless it is monitored continuously.
         ([false, false, true, false], Err("loop")),
         ([false, false, false, true], Ok(())),
         ([true, true, true, false], Err("loop")),
@@ -131,7 +131,7 @@ fn tells_who_is_not_ready() {
 }
 
 #[test]
-fn tells_why_a_plugin_is_not_ready() {
+fn reports_why_a_plugin_is_not_ready() {
     let _log = Capture::take();
     let list = ReadyList::default();
     for why_not in
