@@ -1,7 +1,7 @@
-//! `proxyproto`: clients come through proxies that say, in a header of the PROXY protocol, who they are.
+//! `proxyproto`: takes client addresses from PROXY protocol headers.
 //!
-//! The server reads the headers (`server/src/proxied`); this plugin says whose headers count. It is in the chain only
-//! to tell as metadata what proxies say beside addresses.
+//! The server parses the headers (`server/src/proxied`); this plugin configures whose headers are used. It is in the
+//! chain only to offer the headers' TLVs as metadata.
 
 mod setup;
 #[cfg(test)]
@@ -15,7 +15,7 @@ use server::{Hooks, Metadata, MetadataView, Plugin};
 pub(crate) use setup::setup;
 
 const LABEL: &str = "proxyproto/tlv";
-/// The type of padding, whose value is left out.
+/// PP2_TYPE_NOOP, padding, whose value is left out.
 const PADDING: u8 = 4;
 
 struct ProxyProto;
@@ -43,7 +43,7 @@ impl Metadata for ProxyProto {
     }
 }
 
-/// The TLVs as they came, two digits an octet, padding emptied.
+/// The TLVs as received, two digits per octet, with padding emptied.
 fn hexadecimal(mut tlvs: &[u8]) -> String {
     let mut text = String::with_capacity(2 * tlvs.len());
     while let Some(Tlv { kind, value, rest }) = next_tlv(tlvs) {

@@ -18,10 +18,9 @@ use server::{Proxied, ProxyPolicy, SessionLimits, Setup};
 use super::ProxyProto;
 use crate::acl::Sources;
 
-/// Sessions of one socket, where nothing else is said.
-const SESSIONS: usize = 10_240;
+/// Per socket.
+const DEFAULT_MAX_SESSIONS: usize = 10_240;
 
-/// What the options say.
 #[derive(Default)]
 struct Options {
     allowed: Vec<Prefix>,
@@ -84,32 +83,32 @@ impl Options {
 
     fn proxied(self) -> Proxied {
         let Options { allowed, default, sessions, tlvs } = self;
-        let everybody = allowed.is_empty();
+        let allow_all = allowed.is_empty();
         let allowed = Sources::new(&allowed);
-        // With no list to be on, those that are not on it are all, unless something is said about them.
-        let others = default.unwrap_or(if everybody { ProxyPolicy::Use } else { ProxyPolicy::Ignore });
+        // Without `allow` every sender counts as other; then the default is to use its headers.
+        let others = default.unwrap_or(if allow_all { ProxyPolicy::Use } else { ProxyPolicy::Ignore });
         let policy = move |sender: IpAddr| if allowed.contains(sender) { ProxyPolicy::Use } else { others };
         Proxied { policy: Arc::new(policy), sessions, tlvs }
     }
 }
 
-/// A time that is not above zero turns sessions off.
+/// A duration of zero or less disables session tracking.
 fn sessions(c: &mut Dispenser<'_>) -> Result<Option<SessionLimits>, Diagnostic> {
     let (time, count) = match c.remaining_args()[..] {
         [time] => (time, None),
         [time, count] => (time, Some(count)),
         _ => return Err(c.arg_err()),
     };
-    let complain = |what, word, why: &dyn std::fmt::Display| {
-        c.bare_err(format_args!("udp_session_tracking: invalid {what} {}: {why}", quoted(word)))
+    let invalid = |argument, word, error: &dyn std::fmt::Display| {
+        c.bare_err(format_args!("udp_session_tracking: invalid {argument} {}: {error}", quoted(word)))
     };
-    let time = GoDuration::parse(time).map_err(|error| complain("duration", time, &error))?;
+    let time = GoDuration::parse(time).map_err(|error| invalid("duration", time, &error))?;
     let count = match count {
-        None => SESSIONS,
+        None => DEFAULT_MAX_SESSIONS,
         Some(word) => {
             let count = atoi(word).ok().and_then(|count| usize::try_from(count).ok());
             let count = count.filter(|count| *count > 0);
-            count.ok_or_else(|| complain("max sessions", word, &"must be a positive integer"))?
+            count.ok_or_else(|| invalid("max sessions", word, &"must be a positive integer"))?
         }
     };
     Ok(time.above_zero().map(|time| SessionLimits { time, count }))

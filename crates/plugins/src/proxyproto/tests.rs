@@ -52,7 +52,7 @@ fn refused_forms() {
         let body = format!("proxyproto {{\n{body}\n}}");
         assert_eq!(refused(&corefile(&body)), format!("plugin/proxyproto: {error}"), "{body}");
     }
-    // CoreDNS says this one without the plugin's name.
+    // CoreDNS prints this error without the plugin's name.
     let unknown = format!("{parsing}unknown option 'x'");
     assert_eq!(refused(&corefile("proxyproto {|x|}")), unknown);
     let argument = "plugin/proxyproto: Corefile:2 - Error during parsing: Wrong argument count or unexpected line ending after 'x'";
@@ -69,7 +69,7 @@ fn tlvs_as_text() {
 }
 
 #[test]
-fn takes_no_part_in_queries() {
+fn has_no_effect_on_answers() {
     check(&corefile("proxyproto"), "example.org A", "REFUSED qr");
     check(
         &corefile("proxyproto {|tlv_metadata|}|erratic {|drop 0|}"),
