@@ -1,5 +1,5 @@
-//! `health`: says over HTTP that the process lives, and asks itself once a second to see how long that takes.
-//! It takes no part in queries.
+//! `health`: reports over HTTP that the process is alive, and probes its own endpoint once a second to measure the
+//! latency. It is not in the query chain.
 
 mod setup;
 #[cfg(test)]
@@ -17,10 +17,9 @@ pub(crate) use setup::setup;
 const LOG: Logger = log::plugin("health");
 const PATH: &str = "/health";
 
-/// How long to wait for our own answer.
-const PATIENCE: Duration = Duration::from_secs(3);
-/// A local answer that takes longer means that something is wrong.
-const SLOW: Duration = Duration::from_secs(1);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+/// A slower probe is logged.
+const SLOW_PROBE: Duration = Duration::from_secs(1);
 
 static REQUEST_DURATION: Histogram = Histogram::new(buckets::SLIM_TIME);
 static REQUEST_FAILURES: Counter = Counter::new();
@@ -39,25 +38,25 @@ pub(crate) fn register_metrics() -> Result<(), RegisterError> {
     Ok(())
 }
 
-/// Whoever gets an answer knows all there is to know; also in lameduck, when the process still serves.
+/// Always OK, also in lameduck, when the process still serves.
 fn answer(_: &HttpState) -> HttpAnswer {
     HttpAnswer::text(200, "OK")
 }
 
-/// Asks the endpoint as a client would.
-fn ask_ourselves(addr: &str) {
+/// Requests the endpoint as a client would.
+fn probe_self(addr: &str) {
     let start = Instant::now();
-    note_probe(addr, probe(addr, PATH, PATIENCE), start.elapsed());
+    record_probe(addr, probe(addr, PATH, PROBE_TIMEOUT), start.elapsed());
 }
 
-fn note_probe(addr: &str, result: io::Result<Duration>, elapsed: Duration) {
+fn record_probe(addr: &str, result: io::Result<Duration>, elapsed: Duration) {
     REQUEST_DURATION.observe(elapsed.as_secs_f64());
     match result {
         Err(error) => {
             REQUEST_FAILURES.inc();
             LOG.warning(format_args!("Local health request to \"http://{addr}{PATH}\" failed: {error}"));
         }
-        Ok(_) if elapsed > SLOW => {
+        Ok(_) if elapsed > SLOW_PROBE => {
             let took = golang::GoDuration::from(elapsed);
             LOG.warning(format_args!(
                 "Local health request to \"http://{addr}{PATH}\" took more than 1s: {took}"

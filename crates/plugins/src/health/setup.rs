@@ -12,11 +12,11 @@ use golang::GoDuration;
 use server::Setup;
 use server::http::Route;
 
-use super::{PATH, answer, ask_ourselves, register_metrics};
+use super::{PATH, answer, probe_self, register_metrics};
 use crate::parse::listen_address;
 
 const DEFAULT_ADDRESS: &str = ":8080";
-const PROBE_EVERY: Duration = Duration::from_secs(1);
+const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut addr = DEFAULT_ADDRESS.to_owned();
@@ -36,7 +36,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         s.lameduck("health", duration);
     }
     s.http(Route { addr: addr.clone(), path: PATH, answer: Arc::new(answer) });
-    s.every(format!("health: {addr}"), PROBE_EVERY, move || ask_ourselves(&addr));
+    s.every(format!("health: {addr}"), PROBE_INTERVAL, move || probe_self(&addr));
     Ok(())
 }
 

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use server::http::{HttpAnswer, HttpState};
 
-use super::{REQUEST_DURATION, REQUEST_FAILURES, note_probe};
+use super::{REQUEST_DURATION, REQUEST_FAILURES, record_probe};
 use crate::harness::{check, configure, refused};
 use crate::log::capture::Capture;
 
@@ -61,7 +61,7 @@ fn refused_forms() {
 }
 
 #[test]
-fn always_well() {
+fn always_ok() {
     let config = configure(&corefile("health")).unwrap();
     for stopping in [false, true] {
         assert_eq!((config.routes()[0].answer)(&HttpState { stopping }), HttpAnswer::text(200, "OK"));
@@ -74,16 +74,16 @@ fn adds_nothing_to_the_chain() {
 }
 
 #[test]
-fn probes_are_counted_and_bad_ones_told() {
+fn probes_are_counted_and_failed_or_slow_ones_logged() {
     let log = Capture::take();
     let (failures, requests) = (REQUEST_FAILURES.get(), REQUEST_DURATION.snapshot().count);
     let quick = Duration::from_millis(1);
-    note_probe(":1", Ok(quick), quick);
+    record_probe(":1", Ok(quick), quick);
     assert!(log.lines("Local health").is_empty());
-    note_probe(":1", Ok(quick), Duration::from_millis(1500));
+    record_probe(":1", Ok(quick), Duration::from_millis(1500));
     let slow = "Local health request to \"http://:1/health\" took more than 1s: 1.5s";
     assert_eq!(log.lines("Local health"), [format!("[WARNING] plugin/health: {slow}")]);
-    note_probe(":1", Err(io::Error::other("connection refused")), quick);
+    record_probe(":1", Err(io::Error::other("connection refused")), quick);
     let failed = "Local health request to \"http://:1/health\" failed: connection refused";
     assert_eq!(log.lines("Local health"), [format!("[WARNING] plugin/health: {failed}")]);
     assert_eq!(REQUEST_FAILURES.get() - failures, 1);
