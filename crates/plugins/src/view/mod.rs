@@ -1,4 +1,4 @@
-//! Lets only those queries into a server block that fit its expressions.
+//! Restricts a server block to queries that match its expressions.
 
 mod setup;
 #[cfg(test)]
@@ -13,7 +13,7 @@ pub(crate) use setup::setup;
 
 struct View {
     name: String,
-    /// All of them have to hold; without any, every query fits.
+    /// All of them must be true; without any, the block accepts every query.
     conditions: Vec<Program>,
 }
 
@@ -40,7 +40,7 @@ impl BlockFilter for View {
         &self.name
     }
 
-    /// An expression that fails, or that yields anything but true, keeps the query out.
+    /// An expression that fails, or that yields anything but true, does not accept the query.
     fn accepts(&self, query: &Query, client: &Client, metadata: &dyn Fn(&str) -> Option<String>) -> bool {
         if self.conditions.is_empty() {
             return true;

@@ -9,7 +9,7 @@ fn split(expression: &str) -> String {
 }
 
 #[test]
-fn the_first_block_whose_expression_holds_takes_the_query() {
+fn the_first_block_whose_expression_is_true_serves_the_query() {
     for (expression, question, first) in [
         ("true", "a.example.org. A", true),
         ("false", "a.example.org. A", false),
@@ -30,7 +30,7 @@ fn the_first_block_whose_expression_holds_takes_the_query() {
         ("incidr(client_ip(), '::/0')", "a.example.org. A", false),
         ("incidr(client_ip(), '::ffff:10.0.0.0/104')", "a.example.org. A", true),
         ("incidr(client_ip(), client_ip() + '/32')", "a.example.org. A", true),
-        // What fails or yields something else keeps the query out, also behind a `not`.
+        // An expression that fails or yields no boolean does not accept the query, also after a `not`.
         ("incidr(client_ip(), 'nonsense')", "a.example.org. A", false),
         ("not incidr(client_ip(), 'nonsense')", "a.example.org. A", false),
         ("incidr('nonsense', '10.0.0.0/8') || true", "a.example.org. A", true),
@@ -46,7 +46,7 @@ fn the_first_block_whose_expression_holds_takes_the_query() {
 }
 
 #[test]
-fn all_expressions_have_to_hold() {
+fn all_expressions_must_be_true() {
     let both = split("type() == 'A'\n expr incidr(client_ip(), '10.0.0.0/8')");
     for (question, expected) in
         [("a.example.org. A", "192.0.2.1"), ("a.example.org. A from=11.0.0.1", "192.0.2.2")]
@@ -58,20 +58,20 @@ fn all_expressions_have_to_hold() {
 }
 
 #[test]
-fn metadata_is_there_before_the_block_is_chosen() {
+fn metadata_is_available_before_the_block_is_chosen() {
     let corefile = split("metadata('view/name') == 'first' && metadata('no/such') == ''\n }\n metadata {");
     let corefile = corefile.replace("metadata {\n }", "metadata");
     assert!(answer(&service(&corefile), "a.example.org. A").contains("192.0.2.1"), "{corefile}");
 }
 
 #[test]
-fn nobody_takes_it() {
+fn refused_if_no_block_accepts_the_query() {
     let corefile = ". {\n view none {\n expr false\n }\n whoami\n}\n";
     assert!(answer(&service(corefile), "a.example.org. A").starts_with("REFUSED"), "{corefile}");
 }
 
 #[test]
-fn ds_goes_to_the_last_block_that_takes_it() {
+fn ds_goes_to_the_last_block_that_accepts_it() {
     let corefile = "example.org {\n view one {\n expr true\n }\n erratic {\n drop 1\n }\n}\n\
                     example.org {\n view two {\n expr true\n }\n acl {\n block\n }\n whoami\n}\n\
                     example.org {\n view three {\n expr false\n }\n whoami\n}\n";
@@ -80,7 +80,7 @@ fn ds_goes_to_the_last_block_that_takes_it() {
 }
 
 #[test]
-fn the_same_zone_twice_only_behind_views() {
+fn the_same_zone_twice_needs_views() {
     let block = |view: &str| format!("example.org {{\n {view}\n whoami\n}}\n");
     let viewed = block("view a {\n expr true\n }");
     for blocks in [[&viewed, &viewed], [&viewed, &block("")], [&block(""), &viewed]] {
@@ -91,7 +91,7 @@ fn the_same_zone_twice_only_behind_views() {
 }
 
 #[test]
-fn what_is_refused() {
+fn refused_forms() {
     for (lines, expected) in [
         ("view", "Wrong argument count or unexpected line ending after 'view'"),
         ("view a b", "Wrong argument count or unexpected line ending after 'b'"),
