@@ -1,4 +1,4 @@
-//! Listens on some addresses instead of all. There is nothing to do per query: the addresses are the block's.
+//! Sets the addresses that a server block listens on. It is not in the query chain.
 
 mod setup;
 #[cfg(test)]

@@ -18,12 +18,12 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The addresses of all `bind` lines together. `except` counts for its own line only.
+/// The addresses of all `bind` lines. `except` applies to its own line only.
 pub(super) fn parse(c: &mut Dispenser<'_>, interfaces: &[Interface]) -> Result<Vec<String>, Diagnostic> {
     let mut hosts = Vec::new();
     while c.next() {
-        let wanted = c.remaining_args();
-        if wanted.is_empty() {
+        let args = c.remaining_args();
+        if args.is_empty() {
             return Err(c.bare_err("at least one address or interface name is expected"));
         }
         let mut except = Vec::new();
@@ -39,15 +39,15 @@ pub(super) fn parse(c: &mut Dispenser<'_>, interfaces: &[Interface]) -> Result<V
                 other => return Err(c.bare_err(format_args!("invalid option {other:?}"))),
             }
         }
-        let wanted = resolve(&wanted, interfaces).map_err(|error| c.bare_err(error))?;
+        let included = resolve(&args, interfaces).map_err(|error| c.bare_err(error))?;
         let except = resolve(&except, interfaces).map_err(|error| c.bare_err(error))?;
-        hosts.extend(wanted.into_iter().filter(|host| !except.contains(host)));
+        hosts.extend(included.into_iter().filter(|host| !except.contains(host)));
     }
     Ok(hosts)
 }
 
-/// Addresses as they are written, interfaces as their addresses; link-local ones with the number of their
-/// interface, without which they cannot be bound.
+/// Addresses as in the Corefile, interfaces as their addresses; link-local ones with their scope id, without which they
+/// cannot be bound.
 pub(super) fn resolve(args: &[&str], interfaces: &[Interface]) -> Result<Vec<String>, String> {
     let mut hosts = Vec::new();
     for arg in args {

@@ -55,7 +55,7 @@ fn addresses_listened_on() {
 }
 
 #[test]
-fn refusals() {
+fn refused_forms() {
     for (body, error) in [
         ("bind", "plugin/bind: at least one address or interface name is expected"),
         ("bind {\n}", "plugin/bind: at least one address or interface name is expected"),
