@@ -1,7 +1,7 @@
-//! `metadata`: lets plugins ask each other for what they know of a query, by label.
+//! `metadata`: enables metadata, values that plugins offer each other about a query, by label.
 //!
-//! The values are found by the server when somebody asks, not collected beforehand; this plugin only says for
-//! which zones. It is in the chain because CoreDNS's is: a block with nothing else fails instead of refusing.
+//! The server computes a value when a plugin reads it, not beforehand; this plugin only sets the zones. It is in the
+//! chain because CoreDNS's is: a block with nothing else answers SERVFAIL instead of REFUSED.
 
 mod setup;
 #[cfg(test)]
