@@ -1,4 +1,4 @@
-//! How many sockets listen on an address. There is nothing to do per query: the number is the block's.
+//! Sets the number of sockets per address. It is not in the query chain.
 
 mod setup;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use corefile::{Diagnostic, Dispenser};
 use golang::atoi;
 use server::Setup;
 
-const MOST: i64 = 1024;
+const MAX_SOCKETS: i64 = 1024;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     s.c.next();
@@ -24,8 +24,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 fn number(c: &Dispenser<'_>, text: &str) -> Result<usize, Diagnostic> {
     let number = atoi(text).map_err(|error| c.bare_err(format_args!("invalid num sockets: {error}")))?;
     match usize::try_from(number) {
-        Ok(sockets @ 1..) if number <= MOST => Ok(sockets),
-        Ok(1..) => Err(c.bare_err(format_args!("num sockets exceeds maximum ({MOST}): {number}"))),
+        Ok(sockets @ 1..) if number <= MAX_SOCKETS => Ok(sockets),
+        Ok(1..) => Err(c.bare_err(format_args!("num sockets exceeds maximum ({MAX_SOCKETS}): {number}"))),
         _ => Err(c.bare_err(format_args!("num sockets can not be zero or negative: {number}"))),
     }
 }

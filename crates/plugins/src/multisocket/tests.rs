@@ -58,6 +58,6 @@ fn the_first_block_on_an_address_decides() {
 }
 
 #[test]
-fn takes_no_part_in_queries() {
+fn is_not_in_the_query_chain() {
     check(&corefile("multisocket 2"), "example.org A", "REFUSED qr");
 }
