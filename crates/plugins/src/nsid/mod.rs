@@ -1,4 +1,4 @@
-//! Tells clients that ask for it the name of the server that answered (RFC 5001).
+//! Adds the server's name (NSID) to answers, for clients that request it (RFC 5001).
 
 mod setup;
 #[cfg(test)]
@@ -18,15 +18,15 @@ impl Plugin for Nsid {
         "nsid"
     }
 
-    /// Failures are none of ours: they are written by the server, above all plugins.
+    /// Not failures: the server writes their reply, above all plugins.
     fn hooks(&self) -> Hooks {
         Hooks::QUERY | Hooks::RECORDS
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        // Remembered, because plugins below may change the options.
-        let wanted = visit.query.options().any(|it| it.code == option::NSID);
-        visit.slot().words[0] = u64::from(wanted);
+        // Stored here, because plugins below may change the options.
+        let requested = visit.query.options().any(|it| it.code == option::NSID);
+        visit.slot().words[0] = u64::from(requested);
         Step::Next
     }
 
@@ -35,12 +35,12 @@ impl Plugin for Nsid {
             return Turn::Up;
         }
         if let Some(edns) = visit.query.edns {
-            // CoreDNS turns DO on here whatever the client said, and so do we.
+            // CoreDNS sets DO here, even if the client did not.
             visit.reply.opt.get_or_insert_with(|| Opt::new(edns.udp_size, true));
         }
         if let Some(opt) = &mut visit.reply.opt {
             opt.set(option::NSID, &self.data);
-            visit.note(|_| "the client asked which server this is; told it".to_owned());
+            visit.note(|_| "NSID added, as requested by the client".to_owned());
         }
         Turn::Up
     }

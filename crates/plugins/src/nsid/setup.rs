@@ -10,7 +10,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     s.c.next();
     let args = s.c.remaining_args();
     let data = if args.is_empty() { hostname() } else { args.join(" ") };
-    // A brace is as wrong as a second `nsid`, and CoreDNS has the same words for both.
+    // CoreDNS has the same error for a block and for a second `nsid`.
     if s.c.next() {
         return Err(s.once_error());
     }

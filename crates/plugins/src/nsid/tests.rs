@@ -2,7 +2,7 @@ use crate::harness::{answer, configure, refused, service};
 use crate::hostname::hostname;
 
 #[test]
-fn only_those_who_ask_are_told() {
+fn only_clients_that_request_it_get_the_name() {
     let host = format!("opt: 4096 do 3:{}", hostname());
     for (directive, question, opt) in [
         ("nsid Use The Force", "example.org ANY nsid", "opt: 4096 do 3:Use The Force"),
@@ -10,9 +10,9 @@ fn only_those_who_ask_are_told() {
         ("nsid", "example.org ANY nsid", host.as_str()),
         ("nsid x", "example.org ANY size=1232", "opt: 1232"),
         ("nsid x", "example.org ANY", ""),
-        // bufsize stands below nsid and speaks first.
+        // bufsize is below nsid and sees the reply first.
         ("bufsize\nnsid x", "example.org ANY nsid", "opt: 1232 do 3:x"),
-        // Nobody answers: the server's own reply carries no name.
+        // No plugin answers: the server's own reply has no name.
         ("nsid x", "example.org A nsid", "opt: 4096"),
     ] {
         let text = answer(&service(&format!(". {{\n{directive}\nany\n}}")), question);
