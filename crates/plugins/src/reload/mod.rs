@@ -1,5 +1,5 @@
-//! `reload`: has the Corefile looked at for changes. The server does the looking and the reloading; this plugin
-//! says how often, and which configuration runs.
+//! `reload`: sets the interval at which the server checks the Corefile for changes, and reports the digest of the
+//! running configuration.
 
 mod setup;
 #[cfg(test)]
@@ -15,10 +15,10 @@ pub(crate) use setup::setup;
 
 const LOG: Logger = log::plugin("reload");
 
-/// The digest that ran last in this process, to tell a reload from the start.
+/// Digest of the previous configuration of this process, to distinguish a reload from the start.
 static RUNNING: Mutex<Option<String>> = Mutex::new(None);
 
-/// Tells of the configuration when it starts. It does nothing with queries.
+/// Reports the configuration when it starts. It is not in the query chain.
 pub(crate) struct Reload {
     digest: String,
     version_info: Arc<Family<Gauge>>,
@@ -36,7 +36,7 @@ impl Plugin for Reload {
     fn start(&self) {
         LOG.info(format_args!("Running configuration SHA512 = {}", self.digest));
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        // The gauge is about reloads: there is none before the first one, as in CoreDNS.
+        // Before the first reload the gauge does not exist, as in CoreDNS.
         if let Some(before) = running.replace(self.digest.clone()) {
             self.version_info.remove(&["sha512", &before]);
             self.version_info.with(&["sha512", &self.digest]).set(1.0);

@@ -15,12 +15,12 @@ const DEFAULT_JITTER: Duration = Duration::from_secs(15);
 const MIN_INTERVAL: Duration = Duration::from_secs(2);
 const MIN_JITTER: Duration = Duration::from_secs(1);
 
-/// One of the blocks with `reload` tells of the configuration.
+/// Set by the first block with `reload`, the only one to report the configuration.
 #[derive(Default)]
-struct Told(AtomicBool);
+struct ReporterAdded(AtomicBool);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
-    // Only the first line is read, and no block behind it; so it is in CoreDNS.
+    // As in CoreDNS, only the first line is parsed, and no block after it.
     s.c.next();
     let poll = match s.c.remaining_args()[..] {
         [] => poll(&s.c, None, None)?,
@@ -36,7 +36,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             &["hash", "value"],
         )
         .map_err(|error| s.c.bare_err(error))?;
-    if !s.shared("", Told::default).0.swap(true, Ordering::Relaxed) {
+    if !s.shared("", ReporterAdded::default).0.swap(true, Ordering::Relaxed) {
         let digest = s.digest().to_owned();
         s.beside(Reload { digest, version_info });
     }

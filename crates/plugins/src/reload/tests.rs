@@ -17,7 +17,7 @@ fn forms() {
         "reload 2s 0s",
         "reload 2s 0",
         "reload 10s 1m",
-        // Nobody looks at what follows.
+        // Only the first line is parsed.
         "reload 10s|reload foo",
         "reload {| foo|}",
     ] {
@@ -46,7 +46,7 @@ fn forms() {
 }
 
 #[test]
-fn tells_which_configuration_runs() {
+fn reports_the_running_configuration() {
     let log = Capture::take();
     let two_blocks = "a.org {\nreload\nwhoami\n}\nb.org {\nreload\nwhoami\n}\n";
     for (corefile, known) in
