@@ -1,5 +1,4 @@
-//! `root`: the folder that relative paths of a server block start from. It says something about the block and
-//! takes no part in queries.
+//! `root`: sets the folder that relative paths of a server block start from. It is not in the query chain.
 
 mod setup;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use server::Setup;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut root = "";
-    // Words come in pairs, whatever the first one is: `root a b c` is taken as `root a` and `b c`, as in CoreDNS.
+    // As in CoreDNS, words are read in pairs, whatever the first one is: `root a b c` means `root a` and `b c`.
     while s.c.next() {
         if !s.c.next_arg() {
             return Err(s.c.arg_err());
@@ -17,21 +17,21 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     }
     match std::fs::metadata(root) {
         Ok(_) => {}
-        // The folder may appear later.
+        // A volume may be mounted later.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let warning = s.c.warning(format_args!("Root path does not exist: {root}")).in_plugin("root");
             s.warn(warning);
         }
         Err(error) => {
-            let why = go_error(&error);
-            return Err(s.c.err(format_args!("unable to access root path '{root}': stat {root}: {why}")));
+            let error = go_error(&error);
+            return Err(s.c.err(format_args!("unable to access root path '{root}': stat {root}: {error}")));
         }
     }
     s.set_root(Path::new(root).to_path_buf());
     Ok(())
 }
 
-/// The system's words as Go has them: no capital, no number.
+/// A system error with Go's text: in lower case, without a number.
 fn go_error(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or(&text).to_lowercase()
