@@ -1,7 +1,7 @@
-//! `shed`: where replies over UDP pile up, no more queries are taken on, and the oldest replies go first.
+//! `shed`: drops UDP queries while the reply backlog of their address is full.
 //!
-//! The replies are kept by the server, which also counts those it loses; this plugin turns queries away while
-//! nothing more can be kept.
+//! The server keeps the backlog, and drops and counts its oldest replies (`server/src/backlog.rs`); this plugin enables
+//! it and drops queries.
 
 mod setup;
 #[cfg(test)]
@@ -16,7 +16,7 @@ pub(crate) use setup::setup;
 
 struct Shed {
     dropped: Arc<Family<Counter>>,
-    /// The listeners of the block and their counters, known when all blocks are.
+    /// The listeners of the block and their counters, set by `link`.
     servers: OnceLock<Vec<(String, Arc<Counter>)>>,
 }
 
@@ -33,7 +33,7 @@ impl Plugin for Shed {
         if let Some((_, dropped)) = servers.iter().find(|(label, _)| label == visit.server()) {
             dropped.inc();
         }
-        visit.note(|_| "replies pile up; the query is dropped".into());
+        visit.note(|_| "query dropped: the reply backlog is full".into());
         Step::Drop
     }
 

@@ -46,7 +46,7 @@ fn queries_pass_while_there_is_room() {
 }
 
 #[test]
-fn both_series_are_there_from_the_start() {
+fn both_series_exist_from_the_start() {
     configure("shed.test:5317 {\nshed\n}\n").unwrap();
     let text = registry().encode();
     for reason in ["query", "response"] {
