@@ -1,5 +1,4 @@
-//! `timeouts`: how long TCP clients may take. The server applies them; this only reads them, and takes no part
-//! in queries.
+//! `timeouts`: sets the timeouts of TCP connections, which the server applies. It is not in the query chain.
 
 mod setup;
 #[cfg(test)]

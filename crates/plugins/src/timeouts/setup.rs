@@ -14,8 +14,8 @@ use corefile::{Diagnostic, Dispenser};
 use golang::GoDuration;
 use server::Setup;
 
-const SHORTEST: Duration = Duration::from_secs(1);
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+const MIN_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     while s.c.next() {
@@ -41,7 +41,7 @@ fn option(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         s.settings().max_tcp_queries = Some(max_tcp_queries(&s.c, text)?);
         return Ok(());
     }
-    // The value is looked at before the option's name, as in CoreDNS.
+    // The value is checked before the option's name, as in CoreDNS.
     let given = timeout(&s.c, text)?;
     match option {
         "read" => s.settings().read_timeout = Some(given),
@@ -59,7 +59,7 @@ fn timeout(c: &Dispenser<'_>, text: &str) -> Result<Duration, Diagnostic> {
         return Err(c.err(format_args!("failed to parse duration '{text}'")));
     };
     match given.above_zero() {
-        Some(timeout) if (SHORTEST..=LONGEST).contains(&timeout) => Ok(timeout),
+        Some(timeout) if (MIN_TIMEOUT..=MAX_TIMEOUT).contains(&timeout) => Ok(timeout),
         _ => Err(c.err(format_args!("timeout provided '{given}' needs to be between 1 second and 24 hours"))),
     }
 }
@@ -74,8 +74,8 @@ fn max_tcp_queries(c: &Dispenser<'_>, text: &str) -> Result<i64, Diagnostic> {
         c.err(format_args!("invalid value for maxtcpqueries '{text}': strconv.Atoi: parsing {quoted}: {why}"))
     })?;
     if number == 0 || number < -1 {
-        let what = "needs to be -1 (unlimited) or a positive integer";
-        return Err(c.err(format_args!("maxtcpqueries provided '{number}' {what}")));
+        let expected = "needs to be -1 (unlimited) or a positive integer";
+        return Err(c.err(format_args!("maxtcpqueries provided '{number}' {expected}")));
     }
     Ok(number)
 }
