@@ -1,4 +1,4 @@
-//! Tells clients the address, port and transport their query came from.
+//! Answers with the client's own address, port and transport.
 
 mod setup;
 #[cfg(test)]
@@ -37,7 +37,7 @@ impl Plugin for Whoami {
             Transport::Udp => b"_udp",
             Transport::Tcp => b"_tcp",
         };
-        // A name too long for one more label goes without the port.
+        // A name too long for one more label gets no SRV record.
         if service.prepend(label) {
             let owner = reply.store(service.as_name());
             reply.push_with(section, owner, Rtype::SRV, class, 0, |data| {

@@ -44,7 +44,7 @@ fn other_classes_are_echoed() {
 }
 
 #[test]
-fn the_longest_names_go_without_a_port() {
+fn the_longest_names_get_no_srv_record() {
     let label = "a".repeat(63);
     let name = format!("{label}.{label}.{label}.{}.", "b".repeat(61));
     let expected = format!("NOERROR qr,aa\nadditional: {name} 0 IN A 10.240.0.1");
