@@ -37,7 +37,7 @@ const COREFILE: &str = ".:53 {
 }
 ";
 
-/// For clients of both families; what has an address of the family asked for needs no translation.
+/// Translates for both families; a name with an address of the queried family needs no translation.
 const TRANSLATED: &str = ".:53 {
     metadata
     errors
@@ -57,7 +57,7 @@ const TRANSLATED: &str = ".:53 {
 }
 ";
 
-/// Queries that are not traced cost nothing, nor do messages that nobody reads.
+/// Queries that are not traced allocate nothing, nor does dnstap without a reader.
 const OBSERVED: &str = ".:53 {
     trace {
         every 1000000
@@ -113,7 +113,7 @@ const SEARCHED: &str = ".:53 {
 }
 ";
 
-/// As kubeadm wrote it for long. The cache is above the cluster, so that all but the first answer are hits.
+/// The Corefile of older kubeadm. The cache is above the cluster, so that all but the first answer are hits.
 const KUBEADM: &str = ".:53 {
     errors
     health 127.0.0.1:8080 {
@@ -136,7 +136,7 @@ const KUBEADM: &str = ".:53 {
 }
 ";
 
-/// Templates that say the same to everybody, and some that a query only passes.
+/// Templates with constant answers, and some that only pass a query on.
 const TEMPLATES: &str = ".:53 {
     prometheus
     errors
@@ -158,7 +158,7 @@ const TEMPLATES: &str = ".:53 {
 }
 ";
 
-/// Views as they are mostly written. `metadata` is text that somebody makes, and so is not among them.
+/// Common views. `metadata` is not among them, because plugins allocate its text.
 const VIEWS: &str = ".:53 {
     view nobody {
         expr incidr(client_ip(), '10.0.0.0/8') && type() == 'A'
@@ -182,7 +182,7 @@ const VIEWS: &str = ".:53 {
 }
 ";
 
-/// A Service with addresses of its own, and one with endpoints.
+/// A Service with cluster IPs, and a headless one.
 const MANIFESTS: &str = "
 apiVersion: v1
 kind: Service
@@ -232,7 +232,7 @@ fn clusters_allocate_nothing() {
         ("10-244-1-3.db.shop.svc.cluster.local.", Rtype::A),
         ("_http._tcp.web.shop.svc.cluster.local.", Rtype::SRV),
         ("_sql._tcp.db.shop.svc.cluster.local.", Rtype::SRV),
-        // What search paths make of other names.
+        // Other names after search path expansion.
         ("web.shop.svc.cluster.local.shop.svc.cluster.local.", Rtype::A),
         ("www.example.com.svc.cluster.local.", Rtype::A),
         ("www.example.com.cluster.local.", Rtype::A),
@@ -246,7 +246,7 @@ fn clusters_allocate_nothing() {
         ("1.1.244.10.in-addr.arpa.", Rtype::PTR),
         ("9.9.9.9.in-addr.arpa.", Rtype::PTR),
     ];
-    // As kubeadm writes it today: nothing of the cluster is in the cache.
+    // The Corefile of current kubeadm: nothing of the cluster is in the cache.
     let uncached = "cache 30 {\ndisable success cluster.local\ndisable denial cluster.local\n}\n";
     let kubeadm = KUBEADM.replace("cache 30\n", uncached);
     for corefile in [CLUSTER, KUBEADM, &kubeadm] {
@@ -255,9 +255,9 @@ fn clusters_allocate_nothing() {
     }
 }
 
-/// Names in no search path, those that the first domain has, and all names outside.
+/// With autopath and k8s_external: names outside the search path, names found in its first domain, external names.
 #[test]
-fn names_outside_and_searched_for_allocate_nothing() {
+fn autopath_and_k8s_external_allocate_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("shop.yaml"), MANIFESTS).expect("it can be written");
     let questions = [
@@ -303,7 +303,7 @@ fn answers_allocate_nothing() {
 }
 
 #[test]
-fn what_needs_no_translation_allocates_nothing() {
+fn queries_without_translation_allocate_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("city.mmdb");
     std::fs::write(&path, testkit::mmdb::Database::new("GeoLite2-City", Vec::new()).bytes())
@@ -342,9 +342,9 @@ fn views_allocate_nothing() {
     allocate_nothing(VIEWS, &questions);
 }
 
-/// From the second query on; in another spelling too.
+/// Also for a name in another case.
 #[test]
-fn hits_allocate_nothing() {
+fn cache_hits_allocate_nothing() {
     let questions = [
         ("web.shop.example.", Rtype::A),
         ("WEB.Shop.example.", Rtype::A),

@@ -1,5 +1,5 @@
-//! `docs/plugins.md` is made from the list of plugins and their READMEs; it is never edited by hand.
-//! `RHUMB_UPDATE=1 cargo test -p plugins --test integration page` writes it anew.
+//! `docs/plugins.md` is generated from the list of plugins and their READMEs; it is never edited by hand.
+//! `RHUMB_UPDATE=1 cargo test -p plugins --test integration page` regenerates it.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -8,9 +8,9 @@ use server::{Availability, PluginSpec};
 
 const HEAD: &str = "# The plugins
 
-<!-- Made from crates/plugins/src/order.rs and the READMEs beside the plugins: RHUMB_UPDATE=1 cargo test -p plugins --test integration page -->
+<!-- Generated from crates/plugins/src/order.rs and the plugins' READMEs: RHUMB_UPDATE=1 cargo test -p plugins --test integration page -->
 
-In the order in which a query meets them, whatever their order in the Corefile. A name leads to the plugin's manual.
+In the order in which a query passes them, whatever their order in the Corefile. Names link to the plugins' manuals.
 ";
 
 fn root() -> PathBuf {
@@ -27,13 +27,13 @@ fn section<'a>(readme: &'a str, title: &str) -> Option<&'a str> {
     Some(rest.split("\n## ").next().unwrap_or(rest).trim())
 }
 
-/// The first paragraph of the description, without the marks that only matter in the manual.
-fn gist(readme: &str) -> Option<String> {
+/// The first paragraph of the description.
+fn summary(readme: &str) -> Option<String> {
     let paragraph = section(readme, "Description")?.split("\n\n").next()?;
     Some(paragraph.lines().map(str::trim).collect::<Vec<_>>().join("\n"))
 }
 
-/// The fences of the section Syntax.
+/// The code blocks of the section Syntax.
 fn syntax(readme: &str) -> Option<Vec<String>> {
     let mut fences = Vec::new();
     let mut lines = section(readme, "Syntax")?.lines();
@@ -45,7 +45,7 @@ fn syntax(readme: &str) -> Option<Vec<String>> {
     Some(fences)
 }
 
-/// The names of metrics, which stand at the beginning of their items.
+/// The names of metrics, which begin the items of the section Metrics.
 fn metrics(readme: &str) -> Vec<&str> {
     let items = section(readme, "Metrics").unwrap_or_default().lines();
     let names = items.filter_map(|line| line.trim_start_matches(['*', '-', ' ']).strip_prefix('`'));
@@ -63,7 +63,7 @@ fn entry(page: &mut String, spec: &PluginSpec) -> Result<(), std::fmt::Error> {
         "\n## [{}](../{})\n\n{}",
         spec.name,
         path.display(),
-        gist(&readme).unwrap_or_else(|| panic!("{}", missing("description")))
+        summary(&readme).unwrap_or_else(|| panic!("{}", missing("description")))
     )?;
     for fence in syntax(&readme).unwrap_or_else(|| panic!("{}", missing("syntax"))) {
         writeln!(page, "\n```txt\n{fence}\n```")?;
@@ -81,11 +81,14 @@ fn page() -> Result<String, std::fmt::Error> {
     for spec in plugins::PLUGINS.iter().filter(|spec| matches!(spec.availability, Availability::Here(_))) {
         entry(&mut page, spec)?;
     }
-    writeln!(page, "\n## Still to come\n\nA Corefile that names one of these is refused, with the line.\n")?;
+    writeln!(
+        page,
+        "\n## Still to come\n\nA Corefile with one of these is refused; the error names the line.\n"
+    )?;
     for spec in plugins::PLUGINS.iter().filter(|spec| matches!(spec.availability, Availability::ToCome)) {
         writeln!(page, "- `{}`: {}", spec.name, spec.about)?;
     }
-    writeln!(page, "\n## Not part of Rhumb\n\nRefused as well, with what to do instead.\n")?;
+    writeln!(page, "\n## Not part of Rhumb\n\nRefused as well; the error names the alternative.\n")?;
     for spec in plugins::PLUGINS {
         if let Availability::Never(instead) = spec.availability {
             writeln!(page, "- `{}`: {}; {instead}", spec.name, spec.about)?;
@@ -95,7 +98,7 @@ fn page() -> Result<String, std::fmt::Error> {
 }
 
 #[test]
-fn the_page_of_all_plugins_is_made_from_their_manuals() {
+fn the_page_of_all_plugins_is_up_to_date() {
     let page = page().expect("text");
     let path = root().join("docs/plugins.md");
     if std::env::var_os("RHUMB_UPDATE").is_some() {
@@ -105,7 +108,7 @@ fn the_page_of_all_plugins_is_made_from_their_manuals() {
     let differs = kept.lines().zip(page.lines()).position(|(kept, made)| kept != made);
     assert!(
         kept == page,
-        "docs/plugins.md is old (line {}): RHUMB_UPDATE=1 cargo test -p plugins --test integration page",
+        "docs/plugins.md is out of date (line {}): RHUMB_UPDATE=1 cargo test -p plugins --test integration page",
         differs.unwrap_or_else(|| kept.lines().count().min(page.lines().count())) + 1
     );
 }

@@ -8,7 +8,7 @@ fn folder(plugin: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(plugin)
 }
 
-/// The text of the fences marked as Corefiles.
+/// The code blocks marked as Corefiles.
 fn corefiles(readme: &str) -> Vec<String> {
     readme
         .split("```corefile\n")
@@ -38,7 +38,7 @@ fn every_plugin_is_documented_in_man_page_order() {
 
 #[test]
 fn the_corefiles_in_readmes_load() {
-    // Relative paths in examples are looked for in a folder that has next to nothing, which mostly only warns.
+    // Relative paths in examples start at an almost empty folder, which mostly only causes warnings.
     let empty = tempfile::tempdir().expect("a folder");
     for database_type in ["GeoLite2-ASN", "GeoLite2-City"] {
         let path = empty.path().join(format!("{database_type}.mmdb"));
