@@ -1,4 +1,4 @@
-//! The numbers of DNS with the names people write for them.
+//! DNS code points and their mnemonics: types, classes, opcodes, response codes.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub struct Rtype(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Class(pub u16);
 
-/// What the message asks for; QUERY nearly always.
+/// The kind of request; QUERY nearly always.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Opcode(pub u8);
 
@@ -82,7 +82,7 @@ named!(Class, "CLASS", {
 });
 
 impl Class {
-    /// Printed as CLASS255: the word ANY is a type's, and query logs have both side by side.
+    /// Printed as CLASS255: query logs show class and type side by side, and ANY is the type.
     pub const ANY: Class = Class(255);
 }
 
@@ -94,7 +94,7 @@ named!(Rcode, "RCODE", {
     NOERROR = 0 "NOERROR", FORMERR = 1 "FORMERR", SERVFAIL = 2 "SERVFAIL", NXDOMAIN = 3 "NXDOMAIN",
     NOTIMP = 4 "NOTIMP", REFUSED = 5 "REFUSED", YXDOMAIN = 6 "YXDOMAIN", YXRRSET = 7 "YXRRSET",
     NXRRSET = 8 "NXRRSET", NOTAUTH = 9 "NOTAUTH", NOTZONE = 10 "NOTZONE", DSOTYPENI = 11 "DSOTYPENI",
-    /// Also BADVERS: the number is shared, EDNS reads it so.
+    /// The same number as BADVERS, its meaning in EDNS.
     BADSIG = 16 "BADSIG", BADKEY = 17 "BADKEY", BADTIME = 18 "BADTIME", BADMODE = 19 "BADMODE",
     BADNAME = 20 "BADNAME", BADALG = 21 "BADALG", BADTRUNC = 22 "BADTRUNC", BADCOOKIE = 23 "BADCOOKIE",
 });

@@ -1,12 +1,12 @@
-//! The slow way to write a reply: every name compressed, and cut to what the client can take.
+//! Slow path of encoding: compresses every name and truncates the reply to the client's limit.
 //!
-//! Records are added in order until one does not fit; from there on nothing is, and TC is set. Room for OPT
-//! is kept. Names compress case-sensitively against every name written before, as the server we compare
-//! with does, because that decides which records still fit.
+//! Records are added in order up to the first that does not fit; the rest is omitted and TC is set. Space for OPT is
+//! reserved. NameTable are compressed case-sensitively against all names written before, as CoreDNS does it, because that
+//! decides which records fit.
 
 mod names;
 
-use self::names::{FEW_PLACES, Names, PLACES, SHORT};
+use self::names::{LARGE_TABLE, NameTable, SMALL_MESSAGE, SMALL_TABLE};
 use crate::record::{Piece, walk_data};
 use crate::reply::{Encoded, header, opt_head, write_fixed, write_question};
 use crate::{Edns, Flags, HEADER_LEN, Query, Reply, Rtype, Section};
@@ -19,11 +19,11 @@ pub(crate) fn encode(
     limit: usize,
     out: &mut Vec<u8>,
 ) -> Encoded {
-    // A table for the longest message takes longer to clear than a short one to write.
-    if limit <= SHORT {
-        encode_with::<FEW_PLACES>(reply, query, opt, limit, out)
+    // Clearing a table for the longest message takes longer than encoding a short one.
+    if limit <= SMALL_MESSAGE {
+        encode_with::<SMALL_TABLE>(reply, query, opt, limit, out)
     } else {
-        encode_with::<PLACES>(reply, query, opt, limit, out)
+        encode_with::<LARGE_TABLE>(reply, query, opt, limit, out)
     }
 }
 
@@ -37,10 +37,10 @@ fn encode_with<const N: usize>(
     let opt_len = opt.map_or(0, |(_, options)| 11 + options.len());
     let limit = limit.saturating_sub(opt_len);
     out.resize(HEADER_LEN, 0);
-    let mut names = Names::<N>::new();
+    let mut names = NameTable::<N>::new();
     write_question(query, out);
     if query.has_question() {
-        names.learn(query.question.name(), HEADER_LEN);
+        names.insert_name(query.question.name(), HEADER_LEN);
     }
 
     let mut counts = [0u16; 3];
@@ -75,7 +75,7 @@ fn encode_with<const N: usize>(
     Encoded { truncated }
 }
 
-fn write_data<const N: usize>(rtype: Rtype, data: &[u8], names: &mut Names<N>, out: &mut Vec<u8>) {
+fn write_data<const N: usize>(rtype: Rtype, data: &[u8], names: &mut NameTable<N>, out: &mut Vec<u8>) {
     let len_at = out.len();
     out.extend_from_slice(&[0, 0]);
     let compressible = matches!(

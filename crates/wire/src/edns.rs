@@ -1,9 +1,9 @@
 //! The OPT pseudo-record of a query (RFC 6891).
 
-/// EDNS as the client sent it, and as plugins may have changed it since.
+/// The fixed fields of the client's OPT record; plugins may change them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edns {
-    /// What the client says it can take over UDP, as written: it may be below 512.
+    /// The client's UDP payload size as sent; it may be below 512.
     pub udp_size: u16,
     pub version: u8,
     pub extended_rcode: u8,
@@ -41,7 +41,7 @@ pub mod option {
     pub const ZONE_VERSION: u16 = 19;
 }
 
-/// Reads options out of OPT data; the bytes must have passed [`valid`].
+/// Iterates over the options of OPT data that passed [`valid`].
 pub(crate) fn options(mut data: &[u8]) -> impl Iterator<Item = EdnsOption<'_>> {
     std::iter::from_fn(move || {
         let (head, rest) = data.split_first_chunk::<4>()?;
@@ -53,8 +53,8 @@ pub(crate) fn options(mut data: &[u8]) -> impl Iterator<Item = EdnsOption<'_>> {
     })
 }
 
-/// Octets of the options as a server would write them again: subnets padded to their prefix, empty time-outs
-/// left out. This is how the query log counts.
+/// Size of the options after decoding and encoding again: subnets are padded to their prefix, zero keepalive timeouts
+/// omitted. The query log reports this size, as CoreDNS does.
 pub(crate) fn rewritten_len(data: &[u8]) -> usize {
     options(data).map(|found| 4 + rewritten_option_len(found)).sum()
 }
@@ -90,7 +90,7 @@ pub(crate) fn valid(data: &[u8]) -> bool {
     seen == data.len()
 }
 
-/// The options whose content has a shape; all others may hold anything.
+/// Checks the options with a defined format; others may contain anything.
 fn well_formed(found: EdnsOption<'_>) -> bool {
     let data = found.data;
     match found.code {
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_are_counted_as_rewritten() {
+    fn size_is_that_of_reencoded_options() {
         for (data, len) in [
             (&[0, 8, 0, 4, 0, 1, 24, 0][..], 4 + 4 + 3),
             (&[0, 8, 0, 4, 0, 0, 0, 0], 4 + 4),
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_checked() {
+    fn malformed_options_are_invalid() {
         for (data, ok) in [
             (&[][..], true),
             (&[0, 3, 0, 0], true),

@@ -1,12 +1,12 @@
 //! DNS as bytes: names, queries, replies, EDNS.
 //!
-//! A packet becomes a [`Query`] in one pass; plugins gather a [`Reply`] as flat records; [`Reply::encode`]
-//! writes the final bytes. All three keep their buffers from one packet to the next, so that a warm worker
-//! answers without touching the heap. There is no I/O, no clock and no randomness here.
+//! [`Query::parse`] reads a packet in one pass; plugins add flat records to a [`Reply`]; [`Reply::encode`] writes the
+//! final bytes. All three reuse their buffers for the next packet, so that a warm worker answers without allocating. The
+//! crate does no I/O and uses no clock and no randomness.
 //!
 //! ```text
 //! packet ──parse──→ Query (question, flags, OPT)
-//! Reply (records in one arena) ──encode──→ packet, truncated to what the client can take
+//! Reply (records in one arena) ──encode──→ packet, truncated to the client's limit
 //! ```
 
 mod code;
@@ -23,7 +23,7 @@ mod zone;
 pub use code::{Class, Opcode, Rcode, Rtype};
 pub use edns::{Edns, EdnsOption, option};
 pub use name::{Name, NameBuf, NameError};
-pub use query::{Arrival, Flags, HEADER_LEN, Query, Question};
+pub use query::{Flags, HEADER_LEN, ParseOutcome, Query, Question};
 pub use record::{Owner, Rdata, Record, Section};
 pub use reply::{Encoded, Opt, Reply};
-pub use zone::{Refused, ZoneReader, ZoneRecord};
+pub use zone::{ZoneError, ZoneReader, ZoneRecord};

@@ -4,18 +4,18 @@ use std::fmt;
 
 use crate::octets;
 
-/// The most a name may take on the wire, its root label included.
+/// Longest name on the wire, with its root label.
 const MAX_LEN: usize = 255;
-/// So many octets are made lower case at once.
+/// Octets converted to lower case at once.
 const CHUNK: usize = 32;
-/// A name of 255 octets has at most this many labels left after a pointer each; more pointers are a loop.
+/// A name of 255 octets with a pointer after each label has at most this many; more pointers are a loop.
 const MAX_POINTERS: usize = 126;
 
-/// A complete, uncompressed name somewhere else in memory. Always ends with the root label.
+/// A borrowed name: complete, uncompressed, ending with the root label.
 #[derive(Clone, Copy)]
 pub struct Name<'a>(&'a [u8]);
 
-/// A name with its own room; 256 bytes, never the heap.
+/// An owned name in 256 bytes, without the heap.
 #[derive(Clone)]
 pub struct NameBuf {
     len: u8,
@@ -37,7 +37,7 @@ pub enum NameError {
     BadEscape,
     /// The label types 01 and 10 are reserved.
     BadLabelType,
-    /// Compression pointers that never end.
+    /// Compression pointers form a loop.
     PointerLoop,
 }
 
@@ -60,7 +60,7 @@ impl std::error::Error for NameError {}
 impl<'a> Name<'a> {
     pub const ROOT: Name<'static> = Name(&[0]);
 
-    /// Takes bytes that are one whole uncompressed name and nothing else.
+    /// The bytes as a name; `None` unless they are exactly one uncompressed name.
     pub fn from_wire(bytes: &'a [u8]) -> Option<Name<'a>> {
         if bytes.len() > MAX_LEN {
             return None;
@@ -111,12 +111,12 @@ impl<'a> Name<'a> {
         std::iter::successors(Some(self), |name| name.parent())
     }
 
-    /// The octets left of `zone`, or None if this name is not at or under it. Case does not matter.
+    /// Octets before the suffix `zone`, ignoring case; `None` if this name is neither `zone` nor below it.
     pub fn offset_of(self, zone: Name<'_>) -> Option<usize> {
         if zone.is_root() {
             return Some(self.0.len() - 1);
         }
-        // The octets first, which seldom fit; then whether a label begins where they do.
+        // Compare the octets first, since they seldom match; then check that the match begins at a label.
         let at = self.0.len().checked_sub(zone.0.len())?;
         let tail = &self.0[at..];
         if tail[0] != zone.0[0] || (!octets::equal(tail, zone.0) && !tail.eq_ignore_ascii_case(zone.0)) {
@@ -129,7 +129,7 @@ impl<'a> Name<'a> {
         (label == at).then_some(at)
     }
 
-    /// Whether this name is `zone` or below it. Case does not matter.
+    /// Whether this name is `zone` or below it, ignoring case.
     pub fn is_under(self, zone: Name<'_>) -> bool {
         self.offset_of(zone).is_some()
     }
@@ -152,7 +152,7 @@ impl<'a> Name<'a> {
 }
 
 impl PartialEq for Name<'_> {
-    /// Octet for octet: the case counts. Use [`Name::eq_ignore_case`] to compare as DNS does.
+    /// Case-sensitive. [`Name::eq_ignore_case`] compares as DNS does.
     fn eq(&self, other: &Name<'_>) -> bool {
         self.0 == other.0
     }
@@ -161,7 +161,7 @@ impl PartialEq for Name<'_> {
 impl Eq for Name<'_> {}
 
 impl fmt::Display for Name<'_> {
-    /// Presentation form with the closing dot, escaped as zone files are.
+    /// Presentation format with the final dot, escaped as in zone files.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_root() {
             return f.write_str(".");
@@ -214,7 +214,7 @@ impl NameBuf {
         NameBuf { len: 1, bytes: [0; MAX_LEN] }
     }
 
-    /// Reads presentation form; a missing closing dot is added. `\.` and `\123` are understood.
+    /// Parses presentation format with the escapes `\.` and `\123`. A missing final dot is added.
     pub fn parse(text: &str) -> Result<NameBuf, NameError> {
         let mut name = NameBuf::root();
         if text == "." || text.is_empty() {
@@ -251,12 +251,12 @@ impl NameBuf {
                 return Err(NameError::LabelTooLong);
             }
             len += 1;
-            // One more octet must stay free for the root label.
-            let place = at + len;
-            if place + 1 >= MAX_LEN {
+            // One octet stays free for the root label.
+            let end = at + len;
+            if end + 1 >= MAX_LEN {
                 return Err(NameError::TooLong);
             }
-            name.bytes[place] = value;
+            name.bytes[end] = value;
         }
         if len > 0 {
             name.bytes[at] = len as u8;
@@ -270,7 +270,7 @@ impl NameBuf {
         Ok(name)
     }
 
-    /// Reads a name out of a message, following compression pointers wherever they lead. Returns the place
+    /// Reads the name at `start` of a message and follows compression pointers in any direction. Returns the offset
     /// after the name.
     pub fn read(&mut self, message: &[u8], start: usize) -> Result<usize, NameError> {
         if let Some(end) = self.read_plain(message, start) {
@@ -312,7 +312,7 @@ impl NameBuf {
         }
     }
 
-    /// The usual name, without pointers: one copy. None if it is another, or none at all.
+    /// Fast path: copies a name without pointers at once. `None` for any other input.
     fn read_plain(&mut self, message: &[u8], start: usize) -> Option<usize> {
         let mut at = start;
         loop {
@@ -342,11 +342,11 @@ impl NameBuf {
         self.bytes[..name.0.len()].copy_from_slice(name.0);
     }
 
-    /// Becomes the lower-case form of `name`.
+    /// Sets this to `name` in lower case.
     pub fn set_lower(&mut self, name: &NameBuf) {
         self.len = name.len;
         let len = usize::from(name.len);
-        // In whole chunks, which are few instructions each; what lies behind the name means nothing.
+        // In whole chunks, which are few instructions each; octets after the name are never read.
         let end = len.next_multiple_of(CHUNK).min(MAX_LEN);
         let (from, to) = (name.bytes[..end].chunks(CHUNK), self.bytes[..end].chunks_mut(CHUNK));
         for (from, to) in from.zip(to) {
@@ -363,7 +363,7 @@ impl NameBuf {
         self.bytes[..len].make_ascii_lowercase();
     }
 
-    /// Puts one label in front; false if the name would become too long.
+    /// Prepends a label; false if it is invalid or the name would be too long.
     pub fn prepend(&mut self, label: &[u8]) -> bool {
         let len = usize::from(self.len);
         if label.is_empty() || label.len() > 63 || len + label.len() + 1 > MAX_LEN {
@@ -409,7 +409,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn text_both_ways() {
+    fn parse_and_display() {
         for (text, printed) in [
             (".", "."),
             ("", "."),
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn lower_case() {
-        let mut lower = NameBuf::parse("something.longer.that.was.there.before.in.the.same.room").unwrap();
+        let mut lower = NameBuf::parse("a.longer.name.that.was.in.the.same.buffer.before.this.one").unwrap();
         for text in ["A.", "Web.Shop.SVC.cluster.local", &"ABCDEFGHI.".repeat(25), "x@[Z`{", "."] {
             let name = NameBuf::parse(text).unwrap();
             lower.set_lower(&name);
@@ -460,9 +460,9 @@ mod tests {
         }
     }
 
-    /// Octets that look like a zone inside a longer label are no zone.
+    /// Octets equal to a zone but inside a longer label do not match.
     #[test]
-    fn zones_begin_with_a_label() {
+    fn zones_match_at_label_boundaries_only() {
         let name = NameBuf::parse(r"x\003org.").unwrap();
         assert_eq!(name.as_name().offset_of(NameBuf::parse("org").unwrap().as_name()), None);
     }

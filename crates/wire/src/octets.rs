@@ -1,13 +1,13 @@
-//! Comparing short octets, as labels and names are: in line, where the C library is a call.
+//! Equality of short octet strings such as labels and names, inlined: `memcmp` of the C library is a call.
 
-/// Whether two are the same. What is long is left to the library.
+/// Whether both are equal. More than 16 octets go to the library.
 #[inline]
 pub fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
     match a.len() {
-        // Two words that may overlap cover all of it.
+        // Two words, which may overlap, cover all octets.
         8..=16 => words::<8>(a, b),
         4..=7 => words::<4>(a, b),
         0..=3 => a.iter().zip(b).all(|(a, b)| a == b),

@@ -1,4 +1,4 @@
-//! Records as people read them. For explanations and tests, never on the answer path.
+//! Replies and records in presentation format, for `explain` and tests; never on the answer path.
 
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -7,7 +7,7 @@ use crate::record::{Field, layout};
 use crate::{Flags, Name, NameBuf, Question, Record, Reply, Rtype, Section};
 
 impl Reply {
-    /// The whole reply: a status line, then a line per record, sections marked as dig marks them.
+    /// A line with rcode and flags, then one line per record after the name of its section.
     pub fn present(&self, question: &Question) -> String {
         let mut text = format!("{} {}\n", self.rcode, flag_words(self.flags));
         for (section, title) in [
@@ -22,7 +22,7 @@ impl Reply {
         text
     }
 
-    /// One record in zone-file form.
+    /// One record as in a zone file.
     pub fn present_record(&self, record: &Record, question: Name<'_>) -> String {
         let owner = self.owner(record, question);
         let data = present_data(record.rtype, self.data(record));
@@ -117,7 +117,7 @@ fn quoted(text: &[u8]) -> String {
     out
 }
 
-/// RFC 3597: any data at all.
+/// RDATA of unknown types (RFC 3597).
 fn generic(data: &[u8]) -> String {
     let mut out = format!("\\# {}", data.len());
     if !data.is_empty() {

@@ -1,13 +1,13 @@
-//! A query as it arrived: one pass over the packet, no allocation once the buffers are warm.
+//! Parses a query in one pass over the packet, without allocation once the buffers are warm.
 
 use crate::edns::{self, Edns, EdnsOption};
 use crate::record::{Piece, walk_data};
 use crate::{Class, Name, NameBuf, Opcode, Rcode, Rtype};
 
-/// Octets of the header that every message begins with.
+/// Size of the message header.
 pub const HEADER_LEN: usize = 12;
 
-/// The header bits between opcode and rcode, where the wire has them.
+/// The header's flag bits, at their position on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Flags(pub u16);
 
@@ -34,7 +34,7 @@ impl Flags {
     }
 }
 
-/// What is asked. The name is kept as the client spelt it and in lower case.
+/// The question, with its name in the client's case and in lower case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     name: NameBuf,
@@ -48,12 +48,12 @@ impl Question {
         Question { name: name.to_buf(), lower: name.to_lower(), qtype, qclass }
     }
 
-    /// The name in the client's spelling.
+    /// The name in the client's case.
     pub fn name(&self) -> Name<'_> {
         self.name.as_name()
     }
 
-    /// The name in lower case, for looking things up.
+    /// The name in lower case, for lookups.
     pub fn lower(&self) -> Name<'_> {
         self.lower.as_name()
     }
@@ -64,20 +64,20 @@ impl Question {
     }
 }
 
-/// What to do with a packet.
+/// How [`Query::parse`] classified a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
-    /// A query to be answered.
+pub enum ParseOutcome {
+    /// A query to answer.
     Query,
-    /// A header and nothing behind it although it promises a question.
+    /// A header with QDCOUNT 1 and nothing after it.
     NoQuestion,
-    /// Not to be served: answer with this code and as much of the question as was read.
+    /// Reply with this code and the question, if one was read.
     Reject(Rcode),
-    /// Not worth a reply: a response, or less than a header.
+    /// No reply: a response, or shorter than a header.
     Ignore,
 }
 
-/// A parsed query. Made once per worker and filled again for every packet.
+/// A parsed query. A worker reuses one value for all its packets.
 #[derive(Clone, Debug)]
 pub struct Query {
     pub id: u16,
@@ -87,10 +87,10 @@ pub struct Query {
     has_question: bool,
     pub edns: Option<Edns>,
     options: Vec<u8>,
-    /// Octets of OPT's owner beyond the root, where it has no business.
+    /// Octets of OPT's owner before the root label; 0 in a well-formed query.
     opt_owner: usize,
     packet: Vec<u8>,
-    /// Octets of all records but OPT, names written out.
+    /// Octets of all records except OPT, with names uncompressed.
     other_records: usize,
 }
 
@@ -116,7 +116,7 @@ impl Query {
         }
     }
 
-    /// A query made by ourselves rather than by a client.
+    /// A query of this server: class IN, RD set, no EDNS.
     pub fn ask(name: Name<'_>, qtype: Rtype) -> Query {
         let mut query = Query::new();
         query.flags.set(Flags::RD, true);
@@ -125,10 +125,9 @@ impl Query {
         query
     }
 
-    /// Reads a packet. The rules are those of the server world we replace: one question, at most one answer
-    /// (NOTIFY), one authority (IXFR) and two additional records, every record well formed, trailing octets
-    /// and counts that promise more than there is forgiven.
-    pub fn parse(&mut self, packet: &[u8]) -> Arrival {
+    /// Parses a packet by CoreDNS's rules: one question, at most one answer (NOTIFY), one authority (IXFR) and two
+    /// additional records, all well formed. Trailing octets and counts larger than the number of records are accepted.
+    pub fn parse(&mut self, packet: &[u8]) -> ParseOutcome {
         self.has_question = false;
         self.edns = None;
         self.options.clear();
@@ -137,26 +136,26 @@ impl Query {
         self.packet.clear();
         self.packet.extend_from_slice(packet);
 
-        let Some(header) = packet.first_chunk::<HEADER_LEN>() else { return Arrival::Ignore };
+        let Some(header) = packet.first_chunk::<HEADER_LEN>() else { return ParseOutcome::Ignore };
         let word = |i: usize| u16::from_be_bytes([header[i], header[i + 1]]);
         self.id = word(0);
         let bits = word(2);
         self.flags = Flags(bits & 0x07F0);
         self.opcode = Opcode((bits >> 11 & 0xF) as u8);
         if bits & Flags::QR.0 != 0 {
-            return Arrival::Ignore;
+            return ParseOutcome::Ignore;
         }
         if self.opcode != Opcode::QUERY && self.opcode != Opcode::NOTIFY {
-            return Arrival::Reject(Rcode::NOTIMP);
+            return ParseOutcome::Reject(Rcode::NOTIMP);
         }
         let (questions, answers, authorities, additionals) = (word(4), word(6), word(8), word(10));
         if questions != 1 || answers > 1 || authorities > 1 || additionals > 2 {
-            return Arrival::Reject(Rcode::FORMERR);
+            return ParseOutcome::Reject(Rcode::FORMERR);
         }
         if packet.len() == HEADER_LEN {
-            return Arrival::NoQuestion;
+            return ParseOutcome::NoQuestion;
         }
-        let Some(mut at) = self.read_question(packet) else { return Arrival::Reject(Rcode::FORMERR) };
+        let Some(mut at) = self.read_question(packet) else { return ParseOutcome::Reject(Rcode::FORMERR) };
         for (count, additional) in [(answers, false), (authorities, false), (additionals, true)] {
             for _ in 0..count {
                 if at == packet.len() {
@@ -164,14 +163,14 @@ impl Query {
                 }
                 match self.read_record(packet, at, additional) {
                     Some(next) => at = next,
-                    None => return Arrival::Reject(Rcode::FORMERR),
+                    None => return ParseOutcome::Reject(Rcode::FORMERR),
                 }
             }
         }
-        Arrival::Query
+        ParseOutcome::Query
     }
 
-    /// The question behind the header; a packet may end after the name or after the type.
+    /// Reads the question; the packet may end after the name or after the type.
     fn read_question(&mut self, packet: &[u8]) -> Option<usize> {
         let mut at = self.question.name.read(packet, HEADER_LEN).ok()?;
         self.question.lower.set_lower(&self.question.name);
@@ -190,7 +189,7 @@ impl Query {
     }
 
     fn read_record(&mut self, packet: &[u8], at: usize, additional: bool) -> Option<usize> {
-        // The usual case first: OPT, whose owner is the root.
+        // Fast path: the owner of OPT is the root.
         let (fixed, owner_len) = match packet[at] {
             0 => (at + 1, 1),
             _ => {
@@ -238,7 +237,7 @@ impl Query {
         Some(end)
     }
 
-    /// The query as a packet of our own: header, question, OPT.
+    /// Encodes header, question and OPT.
     pub fn to_packet(&self) -> Vec<u8> {
         let mut packet = Vec::with_capacity(64);
         let bits = self.flags.0 | u16::from(self.opcode.0) << 11;
@@ -259,7 +258,7 @@ impl Query {
         packet
     }
 
-    /// Whether a question was read; only rejected packets have none.
+    /// Whether a question was read; false for rejected packets only.
     pub fn has_question(&self) -> bool {
         self.has_question
     }
@@ -279,12 +278,12 @@ impl Query {
         edns::options(&self.options)
     }
 
-    /// Octets of OPT beyond the eleven of an empty one, as [`Query::plain_len`] counts them.
+    /// Octets of OPT in [`Query::plain_len`], less the eleven of an empty OPT.
     pub fn opt_extra_len(&self) -> usize {
         self.opt_owner + edns::rewritten_len(&self.options)
     }
 
-    /// The packet as it came, for those who sign or record it; empty for our own queries.
+    /// The packet as received, for plugins that sign or record it; empty for a query of this server.
     pub fn packet(&self) -> &[u8] {
         &self.packet
     }
@@ -293,19 +292,19 @@ impl Query {
         self.edns.is_some_and(|edns| edns.dnssec_ok())
     }
 
-    /// What a UDP client can take: its advertised size, at least 512.
+    /// Largest UDP reply the client accepts: its advertised size, at least 512.
     pub fn udp_limit(&self) -> usize {
         self.edns.map_or(512, |edns| usize::from(edns.udp_size).max(512))
     }
 
-    /// Octets of the whole query with all names written out; what the query log calls its size.
+    /// Size of the query with all names uncompressed, as the query log reports it.
     pub fn plain_len(&self) -> usize {
         let question = if self.has_question { self.question.name().len() + 4 } else { 0 };
         let opt = if self.edns.is_some() { 11 + self.opt_extra_len() } else { 0 };
         HEADER_LEN + question + self.other_records + opt
     }
 
-    /// Asks something else with the same flags and EDNS.
+    /// Replaces the question and returns the old one; flags and EDNS stay.
     pub fn set_question(&mut self, question: Question) -> Question {
         self.has_question = true;
         std::mem::replace(&mut self.question, question)
@@ -337,31 +336,35 @@ mod tests {
     const A_QUESTION: &[u8] = b"\x03Www\x03org\x00\x00\x01\x00\x01";
 
     #[test]
-    fn arrivals() {
+    fn packets_are_classified() {
         let long = b"\x03org\x00\x00\x01\x00\x01\xc0\x0c\x00\x01\x00\x01\x00\x00\x00\x00\x00\x03\x01\x02\x03";
-        let cases: &[(&str, Vec<u8>, Arrival)] = &[
-            ("empty", vec![], Arrival::Ignore),
-            ("response", packet(0x8000, [1, 0, 0, 0], A_QUESTION), Arrival::Ignore),
-            ("plain", packet(0x0100, [1, 0, 0, 0], A_QUESTION), Arrival::Query),
-            ("status", packet(0x1000, [1, 0, 0, 0], A_QUESTION), Arrival::Reject(Rcode::NOTIMP)),
-            ("no question", packet(0, [0, 0, 0, 0], &[]), Arrival::Reject(Rcode::FORMERR)),
-            ("promised question", packet(0, [1, 0, 0, 0], &[]), Arrival::NoQuestion),
-            ("two questions", packet(0, [2, 0, 0, 0], A_QUESTION), Arrival::Reject(Rcode::FORMERR)),
-            ("three additionals", packet(0, [1, 0, 0, 3], A_QUESTION), Arrival::Reject(Rcode::FORMERR)),
-            ("lying count", packet(0, [1, 0, 0, 1], A_QUESTION), Arrival::Query),
-            ("trailing bytes", packet(0, [1, 0, 0, 0], &[A_QUESTION, b"xyz"].concat()), Arrival::Query),
-            ("name only", packet(0, [1, 0, 0, 0], b"\x03org\x00"), Arrival::Query),
-            ("half a type", packet(0, [1, 0, 0, 0], b"\x03org\x00\x00"), Arrival::Reject(Rcode::FORMERR)),
-            ("bad address record", packet(0, [1, 0, 0, 1], long), Arrival::Reject(Rcode::FORMERR)),
+        let cases: &[(&str, Vec<u8>, ParseOutcome)] = &[
+            ("empty", vec![], ParseOutcome::Ignore),
+            ("response", packet(0x8000, [1, 0, 0, 0], A_QUESTION), ParseOutcome::Ignore),
+            ("plain", packet(0x0100, [1, 0, 0, 0], A_QUESTION), ParseOutcome::Query),
+            ("status", packet(0x1000, [1, 0, 0, 0], A_QUESTION), ParseOutcome::Reject(Rcode::NOTIMP)),
+            ("no question", packet(0, [0, 0, 0, 0], &[]), ParseOutcome::Reject(Rcode::FORMERR)),
+            ("question missing", packet(0, [1, 0, 0, 0], &[]), ParseOutcome::NoQuestion),
+            ("two questions", packet(0, [2, 0, 0, 0], A_QUESTION), ParseOutcome::Reject(Rcode::FORMERR)),
+            ("three additionals", packet(0, [1, 0, 0, 3], A_QUESTION), ParseOutcome::Reject(Rcode::FORMERR)),
+            ("count too large", packet(0, [1, 0, 0, 1], A_QUESTION), ParseOutcome::Query),
+            ("trailing bytes", packet(0, [1, 0, 0, 0], &[A_QUESTION, b"xyz"].concat()), ParseOutcome::Query),
+            ("name only", packet(0, [1, 0, 0, 0], b"\x03org\x00"), ParseOutcome::Query),
+            (
+                "half a type",
+                packet(0, [1, 0, 0, 0], b"\x03org\x00\x00"),
+                ParseOutcome::Reject(Rcode::FORMERR),
+            ),
+            ("bad address record", packet(0, [1, 0, 0, 1], long), ParseOutcome::Reject(Rcode::FORMERR)),
             (
                 "cut record",
                 packet(0, [1, 0, 0, 1], &[A_QUESTION, b"\x00\x00\x29"].concat()),
-                Arrival::Reject(Rcode::FORMERR),
+                ParseOutcome::Reject(Rcode::FORMERR),
             ),
         ];
         let mut query = Query::new();
-        for (what, packet, expected) in cases {
-            assert_eq!(query.parse(packet), *expected, "{what}");
+        for (case, packet, expected) in cases {
+            assert_eq!(query.parse(packet), *expected, "{case}");
         }
     }
 
@@ -369,7 +372,10 @@ mod tests {
     fn edns_is_read() {
         let opt = b"\x00\x00\x29\x04\xd0\x00\x00\x80\x00\x00\x04\x00\x03\x00\x00";
         let mut query = Query::new();
-        assert_eq!(query.parse(&packet(0x0110, [1, 0, 0, 1], &[A_QUESTION, opt].concat())), Arrival::Query);
+        assert_eq!(
+            query.parse(&packet(0x0110, [1, 0, 0, 1], &[A_QUESTION, opt].concat())),
+            ParseOutcome::Query
+        );
         assert_eq!(query.question.name().to_string(), "Www.org.");
         assert_eq!(query.question.lower().to_string(), "www.org.");
         assert_eq!(query.edns.unwrap().udp_size, 1232);

@@ -1,8 +1,8 @@
-//! Records inside a reply, and the layout of the record data that holds names.
+//! Records of a reply, and the RDATA layout of the types.
 
 use crate::{Class, Name, NameBuf, Rtype};
 
-/// The three lists of records in a message.
+/// The sections of a message that contain records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Section {
     Answer,
@@ -10,17 +10,17 @@ pub enum Section {
     Additional,
 }
 
-/// Whose record it is.
+/// The owner name of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// The question's name from this octet on: 0 is the name itself, more is one of its parents. It keeps
-    /// the client's spelling and costs two bytes on the wire.
+    /// The suffix of the question's name that begins at this octet; 0 is the whole name. It keeps the client's case
+    /// and is a two-byte pointer on the wire.
     Question(u8),
     /// A name in the reply's arena.
     Stored { at: u32, len: u8 },
 }
 
-/// One record; its data lies uncompressed in the reply's arena.
+/// One record; its RDATA is uncompressed in the reply's arena.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     pub owner: Owner,
@@ -31,24 +31,24 @@ pub struct Record {
     pub(crate) data_len: u16,
 }
 
-/// A piece of record data.
+/// A field of RDATA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
-    /// So many octets.
+    /// A fixed number of octets.
     Octets(usize),
-    /// A character string behind its length.
+    /// A character string: one octet of length, then the text.
     Text,
     /// Character strings to the end.
     Texts,
     /// A name that may be compressed (RFC 1035 types only, RFC 3597).
     Name,
-    /// A name that must stay as it is.
+    /// A name that must not be compressed.
     PlainName,
-    /// Whatever is left.
+    /// All remaining octets.
     Rest,
 }
 
-/// The fields of a type's data. Types without names and without fixed shape are `Rest`.
+/// The RDATA fields of a type; `Rest` for types without names or without a fixed layout.
 pub(crate) fn layout(rtype: Rtype) -> &'static [Field] {
     use Field::*;
     match rtype {
@@ -87,9 +87,8 @@ pub(crate) fn layout(rtype: Rtype) -> &'static [Field] {
     }
 }
 
-/// Walks the data of one record in `message[start..end]`, giving each piece to `visit`; names come
-/// decompressed. Returns false when the data does not have its type's shape. Data may end early between two
-/// fields, as in dynamic updates.
+/// Calls `visit` for each field of the RDATA in `message[start..end]`, with names decompressed. False if the RDATA does
+/// not match its type's layout. It may end early between two fields, as in dynamic updates.
 pub(crate) fn walk_data(
     rtype: Rtype,
     message: &[u8],
@@ -98,7 +97,7 @@ pub(crate) fn walk_data(
     mut visit: impl FnMut(Piece<'_>),
 ) -> bool {
     let mut at = start;
-    // Data cannot read past its own end, but its names may point anywhere before it.
+    // RDATA must not extend past its end, but its names may point anywhere before it.
     let message = &message[..end];
     for field in layout(rtype) {
         if at == end {
@@ -132,13 +131,13 @@ pub(crate) fn walk_data(
     at == end
 }
 
-/// What [`walk_data`] hands out.
+/// A field as [`walk_data`] passes it to `visit`.
 pub(crate) enum Piece<'a> {
     Bytes(&'a [u8]),
     Name(Name<'a>),
 }
 
-/// Writes record data into a reply.
+/// Writes RDATA into a reply's arena.
 pub struct Rdata<'a> {
     pub(crate) arena: &'a mut Vec<u8>,
 }
@@ -169,7 +168,7 @@ impl Rdata<'_> {
         self
     }
 
-    /// A character string; what is beyond 255 octets is cut.
+    /// A character string, truncated to 255 octets.
     pub fn text(&mut self, text: &[u8]) -> &mut Self {
         let text = &text[..text.len().min(255)];
         self.arena.push(text.len() as u8);

@@ -1,9 +1,8 @@
-//! A reply: flags, code and records, gathered in one arena and encoded once at the end.
+//! A reply: flags, rcode and records in one arena, encoded once at the end.
 //!
-//! Records are kept flat and uncompressed, so that plugins can shuffle them, change their times or take them
-//! out without decoding anything. Owners that are the question's name (or a parent of it) are only a number
-//! and become a compression pointer. Encoding is one loop; only replies too large for the client take the
-//! slower way through real compression and truncation (`compress.rs`).
+//! Records are flat and uncompressed, so that plugins can shuffle them, change their TTLs or remove them without
+//! decoding. An owner that is the question's name or a suffix of it is an offset, encoded as a compression pointer.
+//! Encoding is one loop; only replies too large for the client are compressed fully and truncated (`compress.rs`).
 
 use crate::record::{Piece, walk_data};
 use crate::{
@@ -12,7 +11,7 @@ use crate::{
 };
 use crate::{compress, edns};
 
-/// The OPT record a plugin gave the reply itself; otherwise the query's is reflected.
+/// The OPT record a plugin set on the reply; without one, the query's is reflected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opt {
     pub udp_size: u16,
@@ -35,7 +34,7 @@ impl Opt {
         self.options.extend_from_slice(data);
     }
 
-    /// Replaces the option, in its place if it was there.
+    /// Replaces the option in place, or appends it.
     pub fn set(&mut self, code: u16, data: &[u8]) {
         let old = std::mem::take(&mut self.options);
         let mut found = false;
@@ -53,14 +52,14 @@ impl Opt {
     }
 }
 
-/// How an encoding went.
+/// The result of [`Reply::encode`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoded {
-    /// Records had to be left out; TC is set.
+    /// Some records did not fit; TC is set.
     pub truncated: bool,
 }
 
-/// A reply in the making. Cleared and filled again for every query.
+/// A reply under construction. A worker reuses one value for all its queries.
 #[derive(Clone, Debug)]
 pub struct Reply {
     pub rcode: Rcode,
@@ -91,7 +90,7 @@ impl Reply {
         }
     }
 
-    /// Forgets everything and becomes an empty NOERROR reply to `query`: RD and CD are copied, the rest is off.
+    /// Resets this to an empty NOERROR reply to `query`: RD and CD are copied, other flags are cleared.
     pub fn begin(&mut self, query: &Query) {
         self.rcode = Rcode::NOERROR;
         self.opcode = query.opcode;
@@ -102,15 +101,15 @@ impl Reply {
         self.clear();
     }
 
-    /// Drops all records and keeps their room.
+    /// Removes all records and keeps their buffers.
     pub fn clear(&mut self) {
         self.records.clear();
         self.counts = [0; 3];
         self.arena.clear();
     }
 
-    /// Leaves the room for records to another reply, whose own are dropped. A reply that has some keeps it.
-    pub fn leave_room_to(&mut self, other: &mut Reply) {
+    /// Swaps the buffers for records with `other`, whose records are removed. Does nothing if this reply has records.
+    pub fn move_buffers_to(&mut self, other: &mut Reply) {
         if self.records.is_empty() && self.arena.is_empty() {
             other.clear();
             std::mem::swap(&mut self.records, &mut other.records);
@@ -118,13 +117,13 @@ impl Reply {
         }
     }
 
-    /// An empty reply with a code.
+    /// Resets this to an empty reply with an rcode.
     pub fn begin_error(&mut self, query: &Query, rcode: Rcode) {
         self.begin(query);
         self.rcode = rcode;
     }
 
-    /// Adds a record; `data` writes its data.
+    /// Adds a record; `data` writes its RDATA.
     pub fn push_with(
         &mut self,
         section: Section,
@@ -142,7 +141,7 @@ impl Reply {
         self.insert(section, record);
     }
 
-    /// Adds a record of class IN with these bytes as its data.
+    /// Adds a record of class IN with this RDATA.
     pub fn push(&mut self, section: Section, owner: Owner, rtype: Rtype, ttl: u32, data: &[u8]) {
         self.push_with(section, owner, rtype, Class::IN, ttl, |out| {
             out.bytes(data);
@@ -159,15 +158,15 @@ impl Reply {
         self.counts[section as usize] += 1;
     }
 
-    /// Keeps a name for use as an owner.
+    /// Copies a name into the arena, for use as an owner.
     pub fn store(&mut self, name: Name<'_>) -> Owner {
         let at = self.arena.len() as u32;
         self.arena.extend_from_slice(name.wire());
         Owner::Stored { at, len: name.len() as u8 }
     }
 
-    /// The name that begins after so many octets of the data of the record that was added last, as an owner.
-    pub fn end_of_last(&self, skipped: u16) -> Option<Owner> {
+    /// The last field of the last record's RDATA, a name after `skipped` octets, for use as an owner.
+    pub fn owner_from_last_rdata(&self, skipped: u16) -> Option<Owner> {
         let record = self.records.last()?;
         let len = u8::try_from(record.data_len.checked_sub(skipped)?).ok()?;
         Some(Owner::Stored { at: record.data_at + u32::from(skipped), len })
@@ -177,7 +176,7 @@ impl Reply {
         &self.records[self.range(section)]
     }
 
-    /// The records of a section, to reorder or to change in their fixed fields.
+    /// The records of a section, to reorder or to change fixed fields.
     pub fn section_mut(&mut self, section: Section) -> &mut [Record] {
         let range = self.range(section);
         &mut self.records[range]
@@ -188,7 +187,7 @@ impl Reply {
         start..start + usize::from(self.counts[section as usize])
     }
 
-    /// Takes out the records that do not please.
+    /// Keeps the records of a section for which `keep` returns true.
     pub fn retain(&mut self, section: Section, mut keep: impl FnMut(&Record) -> bool) {
         let range = self.range(section);
         let mut kept = range.start;
@@ -216,13 +215,13 @@ impl Reply {
         &self.arena[at..at + usize::from(record.data_len)]
     }
 
-    /// Whose record it is, given the question the owner may refer to.
+    /// The owner name of a record; `question` is the name that [`Owner::Question`] refers to.
     pub fn owner<'a>(&'a self, record: &Record, question: Name<'a>) -> Name<'a> {
-        // Owners are only ever made from names.
+        // Owners are made from names only, so this never fails.
         Name::from_wire(self.owner_octets(record.owner, question)).unwrap_or(Name::ROOT)
     }
 
-    /// The octets of the name that an owner is.
+    /// The owner name in wire format.
     pub fn owner_octets<'a>(&'a self, owner: Owner, question: Name<'a>) -> &'a [u8] {
         match owner {
             Owner::Question(at) => &question.wire()[usize::from(at)..],
@@ -230,7 +229,8 @@ impl Reply {
         }
     }
 
-    /// Owners that follow the question keep this name from now on, because the question is about to change.
+    /// Copies `question` into the arena and makes all [`Owner::Question`] refer to the copy; call it before the question
+    /// changes.
     pub fn pin_owners(&mut self, question: Name<'_>) {
         if !self.records.iter().any(|record| matches!(record.owner, Owner::Question(_))) {
             return;
@@ -244,7 +244,7 @@ impl Reply {
         }
     }
 
-    /// Adds the records of a section of another reply, whose question was for `question`.
+    /// Adds a section of `other`, a reply to a question for the name `question`.
     pub fn append(&mut self, section: Section, other: &Reply, question: Name<'_>) {
         for record in other.section(section) {
             let owner = self.store(other.owner(record, question));
@@ -254,7 +254,7 @@ impl Reply {
         }
     }
 
-    /// Becomes a copy of another reply, both to the same question.
+    /// Copies another reply to the same question.
     pub fn copy_from(&mut self, other: &Reply) {
         self.rcode = other.rcode;
         self.opcode = other.opcode;
@@ -265,14 +265,14 @@ impl Reply {
         self.arena.clone_from(&other.arena);
     }
 
-    /// Octets with all names written out and no reflected OPT: what the query log and the metrics call size.
+    /// Size with all names uncompressed and without a reflected OPT, as the query log and the metrics report it.
     pub fn plain_len(&self, question: &crate::Question) -> usize {
         let qname = question.name().len();
         let records: usize = self.records.iter().map(|record| plain_record_len(record, qname)).sum();
         HEADER_LEN + qname + 4 + records + self.opt.as_ref().map_or(0, |opt| 11 + opt.options.len())
     }
 
-    /// Writes the reply for the client behind `query`, of at most `limit` octets.
+    /// Encodes the reply to `query` in at most `limit` octets.
     pub fn encode(&self, query: &Query, limit: usize, out: &mut Vec<u8>) -> Encoded {
         let opt = self.outgoing_opt(query);
         let opt_len = opt.map_or(0, |(_, options)| 11 + options.len());
@@ -283,29 +283,29 @@ impl Reply {
             out.clear();
             return compress::encode(self, query, opt, limit, out);
         }
-        // All of it is written over, so what was there may stay till then.
+        // All of it is overwritten, so old contents need no clearing.
         out.resize(len, 0);
-        let mut room = Room(out);
-        room.put(&header(self, query, self.flags, opt.is_some(), self.counts));
+        let mut writer = PacketWriter(out);
+        writer.put(&header(self, query, self.flags, opt.is_some(), self.counts));
         if query.has_question() {
-            room.copy(qname.wire());
-            room.put(&question_tail(query));
+            writer.copy(qname.wire());
+            writer.put(&question_tail(query));
         }
         for record in &self.records {
-            self.write_record(record, qname, &mut room);
+            self.write_record(record, qname, &mut writer);
         }
         if let Some((edns, options)) = opt {
-            room.put(&opt_head(edns, options, self.rcode));
-            room.copy(options);
+            writer.put(&opt_head(edns, options, self.rcode));
+            writer.copy(options);
         }
-        let unused = room.0.len();
+        let unused = writer.0.len();
         out.truncate(len - unused);
         Encoded { truncated: false }
     }
 
-    /// One record behind the pointer to its owner, or behind the owner itself.
-    fn write_record(&self, record: &Record, qname: Name<'_>, room: &mut Room<'_>) {
-        // Owner pointer, type, class, time and length are one write in the usual case.
+    /// Writes one record; its owner is a pointer into the question or a whole name.
+    fn write_record(&self, record: &Record, qname: Name<'_>, writer: &mut PacketWriter<'_>) {
+        // Owner pointer, type, class, TTL and RDLENGTH are one write in the usual case.
         let mut head = [0; HEADER_LEN];
         head[2..4].copy_from_slice(&record.rtype.0.to_be_bytes());
         head[4..6].copy_from_slice(&record.class.0.to_be_bytes());
@@ -314,24 +314,24 @@ impl Reply {
         match record.owner {
             Owner::Question(at) if qname.wire()[usize::from(at)] != 0 => {
                 head[..2].copy_from_slice(&(0xC00C + u16::from(at)).to_be_bytes());
-                room.put(&head);
+                writer.put(&head);
             }
             // The root is shorter than a pointer to it.
-            Owner::Question(_) => room.copy(&head[1..]),
+            Owner::Question(_) => writer.copy(&head[1..]),
             Owner::Stored { .. } => {
-                room.copy(self.owner_octets(record.owner, qname));
-                room.copy(&head[2..]);
+                writer.copy(self.owner_octets(record.owner, qname));
+                writer.copy(&head[2..]);
             }
         }
         let data = self.data(record);
         match data.first_chunk::<4>() {
-            Some(address) if data.len() == 4 => room.put(address),
-            _ => room.copy(data),
+            Some(address) if data.len() == 4 => writer.put(address),
+            _ => writer.copy(data),
         }
     }
 
-    /// The OPT that goes out. A query without one gets none unless a plugin insisted; with one, size and DO
-    /// are the client's, and the options only those a plugin put in.
+    /// The OPT to send. A query without OPT gets none unless a plugin set one; for others, size and DO are the client's
+    /// and the options those a plugin set.
     fn outgoing_opt(&self, query: &Query) -> Option<(Edns, &[u8])> {
         let reflect = |udp_size, flags| Edns { udp_size, version: 0, extended_rcode: 0, flags };
         match (&self.opt, query.edns) {
@@ -344,8 +344,7 @@ impl Reply {
         }
     }
 
-    /// Reads a whole reply message, as from another server. Returns the id and the question it answers, or
-    /// None if the message is malformed.
+    /// Decodes a reply from another server. Returns its id and question, or `None` if it is malformed.
     pub fn decode(&mut self, message: &[u8]) -> Option<(u16, crate::Question)> {
         let header: &[u8; HEADER_LEN] = message.first_chunk()?;
         let word = |i: usize| u16::from_be_bytes([header[i], header[i + 1]]);
@@ -373,7 +372,7 @@ impl Reply {
             [(Section::Answer, word(6)), (Section::Authority, word(8)), (Section::Additional, word(10))]
         {
             for _ in 0..count {
-                // Counts may promise more than there is; what is there is taken.
+                // Counts may be larger than the number of records.
                 if at == message.len() {
                     break;
                 }
@@ -432,7 +431,7 @@ fn plain_record_len(record: &Record, qname: usize) -> usize {
     owner + 10 + usize::from(record.data_len)
 }
 
-/// The most octets [`Reply::encode`] writes for a record; it may be one less.
+/// Maximum octets [`Reply::encode`] writes for a record; it writes one less if the owner is the root.
 fn written_record_len(record: &Record) -> usize {
     let owner = match record.owner {
         Owner::Question(_) => 2,
@@ -441,24 +440,25 @@ fn written_record_len(record: &Record) -> usize {
     owner + 10 + usize::from(record.data_len)
 }
 
-/// What is left of a packet that has its length already: writing is checked, but nothing grows.
-struct Room<'a>(&'a mut [u8]);
+/// Writes into a buffer of fixed length; holds the part not yet written. Writes are bounds-checked, the buffer never
+/// grows.
+struct PacketWriter<'a>(&'a mut [u8]);
 
-impl Room<'_> {
+impl PacketWriter<'_> {
     #[inline]
     fn put<const N: usize>(&mut self, octets: &[u8; N]) {
-        let room = std::mem::take(&mut self.0);
-        if let Some((place, rest)) = room.split_first_chunk_mut() {
-            *place = *octets;
+        let rest = std::mem::take(&mut self.0);
+        if let Some((target, rest)) = rest.split_first_chunk_mut() {
+            *target = *octets;
             self.0 = rest;
         }
     }
 
     #[inline]
     fn copy(&mut self, octets: &[u8]) {
-        let room = std::mem::take(&mut self.0);
-        if let Some((place, rest)) = room.split_at_mut_checked(octets.len()) {
-            place.copy_from_slice(octets);
+        let rest = std::mem::take(&mut self.0);
+        if let Some((target, rest)) = rest.split_at_mut_checked(octets.len()) {
+            target.copy_from_slice(octets);
             self.0 = rest;
         }
     }
@@ -493,7 +493,7 @@ fn question_tail(query: &Query) -> [u8; 4] {
     [t0, t1, c0, c1]
 }
 
-/// Type, class and time to live: what lies between owner and data length.
+/// Writes type, class and TTL.
 pub(crate) fn write_fixed(record: &Record, out: &mut Vec<u8>) {
     let mut fixed = [0; 8];
     fixed[..2].copy_from_slice(&record.rtype.0.to_be_bytes());
@@ -502,7 +502,7 @@ pub(crate) fn write_fixed(record: &Record, out: &mut Vec<u8>) {
     out.extend_from_slice(&fixed);
 }
 
-/// An OPT record but for its options.
+/// An OPT record without its options.
 pub(crate) fn opt_head(edns: Edns, options: &[u8], rcode: Rcode) -> [u8; 11] {
     let [s0, s1] = edns.udp_size.to_be_bytes();
     let [f0, f1] = edns.flags.to_be_bytes();

@@ -1,53 +1,53 @@
-//! Where in a message which names stand already.
+//! Hash table from names to their offsets in the message being written.
 //!
-//! A table of places, found by a hash of the name; the name itself is read in the message. Nothing is allocated, since
-//! every answer that is too long for its client comes by here.
+//! It stores offsets only; names are compared with the message. It allocates nothing, since every reply that is too
+//! long for its client is compressed.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::OnceLock;
 
 use crate::{Name, octets};
 
-/// Pointers have 14 bits.
+/// Compression pointers have 14 bits.
 const MAX_POINTER: usize = 1 << 14;
 
-/// A name has no more labels.
-const MOST_LABELS: usize = 128;
+/// Maximum labels of a name.
+const MAX_LABELS: usize = 128;
 
-/// Twice as many as there are places a pointer can lead to, of which every second one could begin a label.
-pub(super) const PLACES: usize = MAX_POINTER;
-/// The same for messages of at most this many octets.
-pub(super) const FEW_PLACES: usize = 1024;
-pub(super) const SHORT: usize = 1024;
+/// Slots for any message: twice the possible labels, since at most every second offset begins one.
+pub(super) const LARGE_TABLE: usize = MAX_POINTER;
+/// Slots for messages of at most [`SMALL_MESSAGE`] octets.
+pub(super) const SMALL_TABLE: usize = 1024;
+pub(super) const SMALL_MESSAGE: usize = 1024;
 
 /// The names written so far; `N` is a power of two.
-pub(super) struct Names<const N: usize> {
-    /// Zero is none: there is the header.
-    places: [u16; N],
+pub(super) struct NameTable<const N: usize> {
+    /// Zero is an empty slot: no name is at offset 0.
+    offsets: [u16; N],
     used: usize,
 }
 
-/// The labels of a name from the left: where each begins, and the hash of the name from there on.
+/// The suffixes of a name, longest first: the offset of each in the name, and its hash.
 struct Suffixes {
-    starts: [u8; MOST_LABELS],
-    hashes: [u32; MOST_LABELS],
+    starts: [u8; MAX_LABELS],
+    hashes: [u32; MAX_LABELS],
     count: usize,
 }
 
-impl<const N: usize> Names<N> {
-    pub fn new() -> Names<N> {
-        Names { places: [0; N], used: 0 }
+impl<const N: usize> NameTable<N> {
+    pub fn new() -> NameTable<N> {
+        NameTable { offsets: [0; N], used: 0 }
     }
 
-    /// Remembers a name already written at `at`.
-    pub fn learn(&mut self, name: Name<'_>, at: usize) {
+    /// Inserts a name that is at `at` in the message.
+    pub fn insert_name(&mut self, name: Name<'_>, at: usize) {
         let suffixes = Suffixes::of(name);
         for i in 0..suffixes.count {
             self.insert(suffixes.hashes[i], at + usize::from(suffixes.starts[i]));
         }
     }
 
-    /// Writes a name, ending with a pointer to what stands there already if it may.
+    /// Appends a name to the message and inserts its new suffixes. With `compress`, its longest known suffix is a pointer.
     pub fn write(&mut self, name: Name<'_>, compress: bool, out: &mut Vec<u8>) {
         let start = out.len();
         let suffixes = Suffixes::of(name);
@@ -57,13 +57,13 @@ impl<const N: usize> Names<N> {
             Some((i, self.find(suffixes.hashes[i], suffix, out)?))
         });
         match known {
-            Some((i, place)) if compress => {
+            Some((i, offset)) if compress => {
                 out.extend_from_slice(&wire[..usize::from(suffixes.starts[i])]);
-                out.extend_from_slice(&(0xC000 | place).to_be_bytes());
+                out.extend_from_slice(&(0xC000 | offset).to_be_bytes());
             }
             _ => out.extend_from_slice(wire),
         }
-        // Labels behind a known suffix are known too.
+        // Suffixes of a known suffix are known too.
         let fresh = known.map_or(suffixes.count, |(i, _)| i);
         for i in 0..fresh {
             self.insert(suffixes.hashes[i], start + usize::from(suffixes.starts[i]));
@@ -72,40 +72,40 @@ impl<const N: usize> Names<N> {
 
     fn find(&self, hash: u32, suffix: &[u8], out: &[u8]) -> Option<u16> {
         let mut slot = hash as usize % N;
-        // Not all slots are used.
-        while self.places[slot] != 0 {
-            if is_at(suffix, out, usize::from(self.places[slot])) {
-                return Some(self.places[slot]);
+        // Ends, since `insert` leaves one slot empty.
+        while self.offsets[slot] != 0 {
+            if name_at(suffix, out, usize::from(self.offsets[slot])) {
+                return Some(self.offsets[slot]);
             }
             slot = (slot + 1) % N;
         }
         None
     }
 
-    fn insert(&mut self, hash: u32, place: usize) {
-        // Only a record that will not fit anyway brings so many names.
-        if place >= MAX_POINTER || self.used + 1 == N {
+    fn insert(&mut self, hash: u32, offset: usize) {
+        // Only a record that will not fit has so many names.
+        if offset >= MAX_POINTER || self.used + 1 == N {
             return;
         }
         self.used += 1;
         let mut slot = hash as usize % N;
-        while self.places[slot] != 0 {
+        while self.offsets[slot] != 0 {
             slot = (slot + 1) % N;
         }
-        self.places[slot] = place as u16;
+        self.offsets[slot] = offset as u16;
     }
 }
 
 impl Suffixes {
     fn of(name: Name<'_>) -> Suffixes {
-        let mut suffixes = Suffixes { starts: [0; MOST_LABELS], hashes: [0; MOST_LABELS], count: 0 };
+        let mut suffixes = Suffixes { starts: [0; MAX_LABELS], hashes: [0; MAX_LABELS], count: 0 };
         let mut at = 0;
         for label in name.labels() {
             suffixes.starts[suffixes.count] = at as u8;
             suffixes.count += 1;
             at += label.len() + 1;
         }
-        // From the right, so that each hash goes on from the one behind it.
+        // From the right, so that each hash extends that of the next shorter suffix.
         let mut hash = seed();
         let mut end = at;
         for i in (0..suffixes.count).rev() {
@@ -118,7 +118,7 @@ impl Suffixes {
     }
 }
 
-/// Names come from strangers, who must not know which of them collide.
+/// Random, so that clients cannot choose names that collide.
 fn seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     *SEED.get_or_init(|| RandomState::new().hash_one(0))
@@ -135,24 +135,25 @@ fn mix(mut hash: u64, label: &[u8]) -> u64 {
     hash
 }
 
-/// Whether the name that stands at `place` of a message is this one, case and all.
-fn is_at(mut name: &[u8], message: &[u8], mut place: usize) -> bool {
+/// Whether the message has `name` at `offset`; case-sensitive.
+fn name_at(mut name: &[u8], message: &[u8], mut offset: usize) -> bool {
     loop {
-        match (message.get(place), name.first()) {
+        match (message.get(offset), name.first()) {
             (Some(0), Some(0)) => return true,
             (Some(&high @ 0xC0..), Some(_)) => {
-                let Some(&low) = message.get(place + 1) else { return false };
-                place = usize::from(high & 0x3F) << 8 | usize::from(low);
+                let Some(&low) = message.get(offset + 1) else { return false };
+                offset = usize::from(high & 0x3F) << 8 | usize::from(low);
             }
             (Some(&len), Some(&other)) if len == other => {
                 let size = usize::from(len) + 1;
-                let (Some(there), Some(here)) = (message.get(place..place + size), name.get(..size)) else {
+                let (Some(written), Some(label)) = (message.get(offset..offset + size), name.get(..size))
+                else {
                     return false;
                 };
-                if !octets::equal(there, here) {
+                if !octets::equal(written, label) {
                     return false;
                 }
-                (name, place) = (&name[size..], place + size);
+                (name, offset) = (&name[size..], offset + size);
             }
             _ => return false,
         }
@@ -168,45 +169,45 @@ mod tests {
     use super::*;
     use crate::NameBuf;
 
-    /// The same with a map of whole names, which is slow and easy to believe.
+    /// Reference implementation with a map of whole names.
     #[derive(Default)]
     struct Model {
-        places: HashMap<Vec<u8>, u16>,
+        offsets: HashMap<Vec<u8>, u16>,
     }
 
     impl Model {
         fn write(&mut self, name: Name<'_>, compress: bool, out: &mut Vec<u8>) {
             let start = out.len();
-            let offset = |suffix: Name<'_>| name.len() - suffix.len();
+            let skipped = |suffix: Name<'_>| name.len() - suffix.len();
             let known = name
                 .suffixes()
-                .find_map(|suffix| self.places.get(suffix.wire()).map(|&place| (offset(suffix), place)));
+                .find_map(|suffix| self.offsets.get(suffix.wire()).map(|&offset| (skipped(suffix), offset)));
             match known {
-                Some((at, place)) if compress => {
+                Some((at, offset)) if compress => {
                     out.extend_from_slice(&name.wire()[..at]);
-                    out.extend_from_slice(&(0xC000 | place).to_be_bytes());
+                    out.extend_from_slice(&(0xC000 | offset).to_be_bytes());
                 }
                 _ => out.extend_from_slice(name.wire()),
             }
             let fresh = known.map_or(name.len(), |(at, _)| at);
-            for suffix in name.suffixes().filter(|suffix| !suffix.is_root() && offset(*suffix) < fresh) {
-                let place = start + offset(suffix);
-                if place < MAX_POINTER {
-                    self.places.insert(suffix.wire().to_vec(), place as u16);
+            for suffix in name.suffixes().filter(|suffix| !suffix.is_root() && skipped(*suffix) < fresh) {
+                let offset = start + skipped(suffix);
+                if offset < MAX_POINTER {
+                    self.offsets.insert(suffix.wire().to_vec(), offset as u16);
                 }
             }
         }
     }
 
     fn check<const N: usize>(names: &[(String, bool)], before: usize) {
-        let (mut ours, mut theirs) = (vec![0; before], vec![0; before]);
-        let (mut table, mut model) = (Names::<N>::new(), Model::default());
+        let (mut written, mut expected) = (vec![0; before], vec![0; before]);
+        let (mut table, mut model) = (NameTable::<N>::new(), Model::default());
         for (text, compress) in names {
             let name = NameBuf::parse(text).expect("a name");
-            table.write(name.as_name(), *compress, &mut ours);
-            model.write(name.as_name(), *compress, &mut theirs);
+            table.write(name.as_name(), *compress, &mut written);
+            model.write(name.as_name(), *compress, &mut expected);
         }
-        assert_eq!(ours, theirs);
+        assert_eq!(written, expected);
     }
 
     proptest! {
@@ -215,14 +216,14 @@ mod tests {
             names in prop::collection::vec(("([aAb]{1,2}\\.){0,5}", any::<bool>()), 0..60),
             before in prop::sample::select(vec![12, MAX_POINTER - 40]),
         ) {
-            check::<FEW_PLACES>(&names, before);
-            check::<PLACES>(&names, before);
+            check::<SMALL_TABLE>(&names, before);
+            check::<LARGE_TABLE>(&names, before);
         }
     }
 
     #[test]
-    fn a_full_table_learns_no_more() {
-        let mut names = Names::<16>::new();
+    fn a_full_table_leaves_one_slot_empty() {
+        let mut names = NameTable::<16>::new();
         let mut out = vec![0; 12];
         for n in 0..100 {
             let name = NameBuf::parse(&format!("n{n}.example")).expect("a name");

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Arrival, Question};
+use crate::{ParseOutcome, Question};
 
 fn question(name: &str, qtype: Rtype) -> Query {
     Query::ask(NameBuf::parse(name).unwrap().as_name(), qtype)
@@ -9,32 +9,34 @@ fn name(text: &str) -> NameBuf {
     NameBuf::parse(text).unwrap()
 }
 
-/// Encodes, decodes again and gives the records as text.
-fn round(reply: &Reply, query: &Query, limit: usize) -> (Vec<String>, Encoded, Vec<u8>) {
+/// Encodes and decodes a reply; returns the decoded records as text.
+fn round_trip(reply: &Reply, query: &Query, limit: usize) -> (Vec<String>, Encoded, Vec<u8>) {
     let mut out = Vec::new();
     let encoded = reply.encode(query, limit, &mut out);
     assert!(out.len() <= limit, "{} > {limit}", out.len());
-    let mut back = Reply::new();
-    let (id, asked) = back.decode(&out).expect("what we encode decodes");
+    let mut decoded = Reply::new();
+    let (id, question) = decoded.decode(&out).expect("an encoded reply decodes");
     assert_eq!(id, query.id);
-    assert_eq!(asked, query.question);
-    let text = back
+    assert_eq!(question, query.question);
+    let text = decoded
         .records()
         .iter()
-        .map(|r| format!("{} {} {} {:?}", back.owner(r, query.question.name()), r.ttl, r.rtype, back.data(r)))
+        .map(|r| {
+            format!("{} {} {} {:?}", decoded.owner(r, query.question.name()), r.ttl, r.rtype, decoded.data(r))
+        })
         .collect();
     (text, encoded, out)
 }
 
 #[test]
-fn addresses_behind_a_pointer() {
+fn owner_of_addresses_is_a_pointer() {
     let query = question("Web.example.ORG.", Rtype::A);
     let mut reply = Reply::new();
     reply.begin(&query);
     reply.flags.set(Flags::AA, true);
     reply.push(Section::Answer, Owner::Question(0), Rtype::A, 30, &[10, 0, 0, 1]);
     reply.push(Section::Answer, Owner::Question(0), Rtype::A, 30, &[10, 0, 0, 2]);
-    let (text, encoded, out) = round(&reply, &query, 512);
+    let (text, encoded, out) = round_trip(&reply, &query, 512);
     assert_eq!(text, ["Web.example.ORG. 30 A [10, 0, 0, 1]", "Web.example.ORG. 30 A [10, 0, 0, 2]"]);
     assert!(!encoded.truncated);
     assert_eq!(out.len(), 12 + 17 + 4 + 2 * 16);
@@ -60,18 +62,18 @@ fn sections_keep_their_order_whatever_the_order_of_pushing() {
 }
 
 #[test]
-fn truncation_keeps_what_fits() {
+fn truncation_keeps_records_that_fit() {
     let query = question("many.example.org.", Rtype::A);
     let mut reply = Reply::new();
     reply.begin(&query);
     for i in 0..60u8 {
         reply.push(Section::Answer, Owner::Question(0), Rtype::A, 5, &[10, 0, 0, i]);
     }
-    let (text, encoded, out) = round(&reply, &query, 512);
+    let (text, encoded, out) = round_trip(&reply, &query, 512);
     assert!(encoded.truncated);
     assert_eq!(text.len(), (512 - 12 - 18 - 4) / 16);
     assert!(out[2] & 0x02 != 0, "TC");
-    let (text, encoded, _) = round(&reply, &query, 65535);
+    let (text, encoded, _) = round_trip(&reply, &query, 65535);
     assert!(!encoded.truncated);
     assert_eq!(text.len(), 60);
 }
@@ -89,11 +91,11 @@ fn compression_shares_suffixes_but_not_in_srv_data() {
         let owner = reply.store(target.as_name());
         reply.push(Section::Additional, owner, Rtype::A, 5, &[10, 0, 0, i]);
     }
-    // Where there is room, only the question's name is not written again.
-    let (text, _, written) = round(&reply, &query, reply.plain_len(&query.question) - 1);
+    // If all fits, only the question's name is compressed.
+    let (text, _, written) = round_trip(&reply, &query, reply.plain_len(&query.question) - 1);
     assert_eq!(text.len(), 40);
-    // Where there is none, the owners of the addresses are pointers too; the targets stay as they are.
-    let (shared, encoded, out) = round(&reply, &query, written.len() - 1);
+    // Otherwise the owners of the addresses become pointers too; the SRV targets stay uncompressed.
+    let (shared, encoded, out) = round_trip(&reply, &query, written.len() - 1);
     assert_eq!(shared, text);
     assert!(!encoded.truncated);
     let owners: usize = (0..20).map(|i| format!("pod-{i}.web.example.org.").len() + 1).sum();
@@ -133,7 +135,7 @@ fn owners_are_pinned_before_the_question_changes() {
     reply.push(Section::Authority, Owner::Question(2), Rtype::NS, 5, &[0]);
     reply.pin_owners(name("b.cluster.local.").as_name());
     query.set_question(Question::new(name("a.example.").as_name(), Rtype::A, Class::IN));
-    let (text, ..) = round(&reply, &query, 512);
+    let (text, ..) = round_trip(&reply, &query, 512);
     assert_eq!(text, ["b.cluster.local. 5 A [1, 1, 1, 1]", "cluster.local. 5 NS [0]"]);
 }
 
@@ -141,10 +143,10 @@ fn owners_are_pinned_before_the_question_changes() {
 fn rejected_packets_get_a_reply_too() {
     let mut query = Query::new();
     let mut packet = vec![0, 7, 0x10, 0x10, 0, 1, 0, 0, 0, 0, 0, 0];
-    assert_eq!(query.parse(&packet), Arrival::Reject(Rcode::NOTIMP));
+    assert_eq!(query.parse(&packet), ParseOutcome::Reject(Rcode::NOTIMP));
     packet[2] = 0;
     packet[5] = 2;
-    assert_eq!(query.parse(&packet), Arrival::Reject(Rcode::FORMERR));
+    assert_eq!(query.parse(&packet), ParseOutcome::Reject(Rcode::FORMERR));
     let mut reply = Reply::new();
     reply.begin_error(&query, Rcode::FORMERR);
     let mut out = Vec::new();

@@ -1,14 +1,14 @@
-//! The data of each type.
+//! RDATA syntax of each type.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::Problem;
 use super::fields::{Fields, absolute, duration, hexadecimal, number};
-use super::lex::{Kind, Token, named_type, number_behind};
+use super::lex::{Kind, Token, named_type, number_after};
 use crate::Rtype;
 use crate::record::{Piece, walk_data};
 
-/// Whether data of a type have a form of their own; all others are written as `\# LENGTH HEX`.
+/// Whether RDATA of the type has its own syntax; for other types it is `\# LENGTH HEX`.
 pub(super) fn has_grammar(rtype: Rtype) -> bool {
     let simple = Rtype::MB.0..=Rtype::MR.0;
     simple.contains(&rtype.0)
@@ -80,10 +80,10 @@ impl<'a> Fields<'_, 'a> {
             Rtype::MF => self.one_name("bad MF Mf"),
             Rtype::RP => self.two_names("bad RP Mbox", "bad RP Txt"),
             Rtype::MINFO => self.two_names("bad MINFO Rmail", "bad MINFO Email"),
-            Rtype::MX => self.preferred("bad MX Pref", "bad MX Mx"),
-            Rtype::RT => self.preferred("bad RT Preference", "bad RT Host"),
-            Rtype::AFSDB => self.preferred("bad AFSDB Subtype", "bad AFSDB Hostname"),
-            Rtype::KX => self.preferred("bad KX Pref", "bad KX Exchanger"),
+            Rtype::MX => self.preference_and_name("bad MX Pref", "bad MX Mx"),
+            Rtype::RT => self.preference_and_name("bad RT Preference", "bad RT Host"),
+            Rtype::AFSDB => self.preference_and_name("bad AFSDB Subtype", "bad AFSDB Hostname"),
+            Rtype::KX => self.preference_and_name("bad KX Pref", "bad KX Exchanger"),
             Rtype::PX => {
                 self.u16("bad PX Preference")?;
                 self.blank();
@@ -94,8 +94,8 @@ impl<'a> Fields<'_, 'a> {
             }
             Rtype::SOA => self.soa(),
             Rtype::SRV => {
-                for what in ["bad SRV Priority", "bad SRV Weight", "bad SRV Port"] {
-                    self.u16(what)?;
+                for message in ["bad SRV Priority", "bad SRV Weight", "bad SRV Port"] {
+                    self.u16(message)?;
                     self.blank();
                 }
                 self.name("bad SRV Target")?;
@@ -107,8 +107,8 @@ impl<'a> Fields<'_, 'a> {
             Rtype::AVC => self.strings("bad AVC Txt"),
             Rtype::NINFO => self.strings("bad NINFO ZSData"),
             Rtype::RESINFO => self.strings("bad RESINFO Resinfo"),
-            Rtype::HINFO => self.pair("bad HINFO Fields"),
-            Rtype::ISDN => self.pair("bad ISDN Fields"),
+            Rtype::HINFO => self.two_strings("bad HINFO Fields"),
+            Rtype::ISDN => self.two_strings("bad ISDN Fields"),
             Rtype::X25 => {
                 let token = self.next();
                 if token.bad {
@@ -179,18 +179,18 @@ impl<'a> Fields<'_, 'a> {
 
     /// RFC 3597: any type, as `\# LENGTH HEX`.
     pub(super) fn generic(&mut self, rtype: Rtype, marked: bool, head: &Token<'_>) -> Result<(), Problem> {
-        const WRONG: &str = "bad RFC3597 Rdata";
+        const MESSAGE: &str = "bad RFC3597 Rdata";
         let token = self.next();
         if !marked {
-            return Err(Problem::new(WRONG, &token));
+            return Err(Problem::new(MESSAGE, &token));
         }
         self.blank();
         let token = self.next();
         let len = number(&token.text, u64::from(u16::MAX));
         let len = len.ok_or_else(|| Problem::new("bad RFC3597 Rdata ", &token))?;
-        let text = self.rest(WRONG)?;
+        let text = self.rest(MESSAGE)?;
         if text.len() as u64 != len * 2 {
-            return Err(Problem::new(WRONG, &token));
+            return Err(Problem::new(MESSAGE, &token));
         }
         let known = has_grammar(rtype);
         match hexadecimal(&text) {
@@ -229,8 +229,8 @@ impl<'a> Fields<'_, 'a> {
         self.end()
     }
 
-    fn one_name(&mut self, what: &'static str) -> Result<(), Problem> {
-        self.name(what)?;
+    fn one_name(&mut self, message: &'static str) -> Result<(), Problem> {
+        self.name(message)?;
         self.end()
     }
 
@@ -241,7 +241,7 @@ impl<'a> Fields<'_, 'a> {
         self.end()
     }
 
-    fn preferred(&mut self, preference: &'static str, name: &'static str) -> Result<(), Problem> {
+    fn preference_and_name(&mut self, preference: &'static str, name: &'static str) -> Result<(), Problem> {
         self.u16(preference)?;
         self.blank();
         self.name(name)?;
@@ -249,7 +249,7 @@ impl<'a> Fields<'_, 'a> {
     }
 
     fn soa(&mut self) -> Result<(), Problem> {
-        const WRONG: &str = "bad SOA zone parameter";
+        const MESSAGE: &str = "bad SOA zone parameter";
         self.name("bad SOA Ns")?;
         self.blank();
         self.name("bad SOA Mbox")?;
@@ -257,9 +257,9 @@ impl<'a> Fields<'_, 'a> {
             self.blank();
             let token = self.next();
             let seconds = number(&token.text, u64::from(u32::MAX)).map(|seconds| seconds as u32);
-            // The serial is a number, the others may have units.
+            // The serial is a plain number, the others may have units.
             let value = seconds.or_else(|| if i == 0 { None } else { duration(&token.text) });
-            let value = value.filter(|_| !token.bad).ok_or_else(|| Problem::new(WRONG, &token))?;
+            let value = value.filter(|_| !token.bad).ok_or_else(|| Problem::new(MESSAGE, &token))?;
             self.out.extend_from_slice(&value.to_be_bytes());
         }
         self.end()
@@ -269,9 +269,9 @@ impl<'a> Fields<'_, 'a> {
         self.u16("bad NAPTR Order")?;
         self.blank();
         self.u16("bad NAPTR Preference")?;
-        for what in ["bad NAPTR Flags", "bad NAPTR Service", "bad NAPTR Regexp"] {
+        for message in ["bad NAPTR Flags", "bad NAPTR Service", "bad NAPTR Regexp"] {
             self.blank();
-            let text = self.quoted(what)?;
+            let text = self.quoted(message)?;
             self.text(&text);
         }
         self.blank();
@@ -279,11 +279,11 @@ impl<'a> Fields<'_, 'a> {
         self.end()
     }
 
-    /// A string that must have its quotes.
-    fn quoted(&mut self, what: &'static str) -> Result<Vec<u8>, Problem> {
+    /// A string in quotes, which are required.
+    fn quoted(&mut self, message: &'static str) -> Result<Vec<u8>, Problem> {
         let expect_quote = |token: Token<'_>| match token.kind {
             Kind::Quote => Ok(()),
-            _ => Err(Problem::new(what, &token)),
+            _ => Err(Problem::new(message, &token)),
         };
         expect_quote(self.next())?;
         let token = self.next();
@@ -293,20 +293,20 @@ impl<'a> Fields<'_, 'a> {
                 Ok(token.text.into_owned())
             }
             Kind::Quote => Ok(Vec::new()),
-            _ => Err(Problem::new(what, &token)),
+            _ => Err(Problem::new(message, &token)),
         }
     }
 
-    fn strings(&mut self, what: &'static str) -> Result<(), Problem> {
-        for text in self.texts(what)? {
+    fn strings(&mut self, message: &'static str) -> Result<(), Problem> {
+        for text in self.texts(message)? {
             self.text(&text);
         }
         Ok(())
     }
 
-    /// Two strings; one word alone is split where it has blanks.
-    fn pair(&mut self, what: &'static str) -> Result<(), Problem> {
-        let texts = self.texts(what)?;
+    /// Two strings; a single quoted one is split at blanks.
+    fn two_strings(&mut self, message: &'static str) -> Result<(), Problem> {
+        let texts = self.texts(message)?;
         let mut parts: Vec<Vec<u8>> = texts.into_iter().map(|text| text.into_owned()).collect();
         if let [one] = &parts[..] {
             let words: Vec<Vec<u8>> = one
@@ -337,14 +337,14 @@ impl<'a> Fields<'_, 'a> {
         self.single("bad CAA Value", &token)
     }
 
-    /// One string to the end of the data, which needs no length.
-    fn single(&mut self, what: &'static str, before: &Token<'_>) -> Result<(), Problem> {
-        match &self.texts(what)?[..] {
+    /// One string, written without a length since it is the last field.
+    fn single(&mut self, message: &'static str, before: &Token<'_>) -> Result<(), Problem> {
+        match &self.texts(message)?[..] {
             [text] => {
                 self.octets(text);
                 Ok(())
             }
-            _ => Err(Problem::new(what, before)),
+            _ => Err(Problem::new(message, before)),
         }
     }
 
@@ -403,10 +403,10 @@ impl<'a> Fields<'_, 'a> {
         self.base64("bad CERT Certificate")
     }
 
-    fn algorithm(&mut self, what: &'static str) -> Result<(), Problem> {
+    fn algorithm(&mut self, message: &'static str) -> Result<(), Problem> {
         let token = self.next();
         let found = number(&token.text, 255).or_else(|| algorithm_number(&token.text));
-        self.out.push(found.filter(|_| !token.bad).ok_or_else(|| Problem::new(what, &token))? as u8);
+        self.out.push(found.filter(|_| !token.bad).ok_or_else(|| Problem::new(message, &token))? as u8);
         Ok(())
     }
 
@@ -420,12 +420,12 @@ impl<'a> Fields<'_, 'a> {
         self.u8("bad RRSIG Labels")?;
         self.blank();
         self.u32("bad RRSIG OrigTtl")?;
-        for what in ["bad RRSIG Expiration", "bad RRSIG Inception"] {
+        for message in ["bad RRSIG Expiration", "bad RRSIG Inception"] {
             self.blank();
             let token = self.next();
             let time = timestamp(&token.text)
                 .or_else(|| number(&token.text, u64::from(u32::MAX)).map(|seconds| seconds as u32));
-            self.out.extend_from_slice(&time.ok_or_else(|| Problem::new(what, &token))?.to_be_bytes());
+            self.out.extend_from_slice(&time.ok_or_else(|| Problem::new(message, &token))?.to_be_bytes());
         }
         self.blank();
         self.u16("bad RRSIG KeyTag")?;
@@ -435,30 +435,30 @@ impl<'a> Fields<'_, 'a> {
     }
 
     fn nsec(&mut self) -> Result<(), Problem> {
-        const WRONG: &str = "bad NSEC TypeBitMap";
+        const MESSAGE: &str = "bad NSEC TypeBitMap";
         self.name("bad NSEC NextDomain")?;
         let mut types = Vec::new();
         loop {
             let token = self.next();
             match token.kind {
-                _ if token.bad => return Err(Problem::new(WRONG, &token)),
+                _ if token.bad => return Err(Problem::new(MESSAGE, &token)),
                 Kind::Newline | Kind::End => break,
                 Kind::Blank => {}
                 Kind::Text => {
                     let found = named_type(&token.text).map(|rtype| rtype.0);
-                    let found = found.or_else(|| number_behind(&token.text, 4));
-                    types.push(found.ok_or_else(|| Problem::new(WRONG, &token))?);
+                    let found = found.or_else(|| number_after(&token.text, 4));
+                    types.push(found.ok_or_else(|| Problem::new(MESSAGE, &token))?);
                 }
-                _ => return Err(Problem::new(WRONG, &token)),
+                _ => return Err(Problem::new(MESSAGE, &token)),
             }
         }
-        // A list out of order cannot be written; within an octet there is none.
+        // An unsorted list has no wire format; miekg/dns ignores the order within an octet.
         self.unwritable |= !types.is_sorted_by_key(|rtype| rtype >> 3);
         self.bitmap(&types);
         Ok(())
     }
 
-    /// RFC 4034 §4.1.2: blocks of 256 types, as long as they need to be.
+    /// RFC 4034 §4.1.2: windows of 256 types without trailing zero octets.
     fn bitmap(&mut self, types: &[u16]) {
         for block in types.chunk_by(|a, b| a >> 8 == b >> 8) {
             let [window, _] = block[0].to_be_bytes();
@@ -475,7 +475,6 @@ impl<'a> Fields<'_, 'a> {
         }
     }
 
-    /// A name that is written and read elsewhere in the data.
     pub(super) fn absolute(&self, text: &[u8]) -> Option<crate::NameBuf> {
         absolute(text, self.origin)
     }
@@ -514,11 +513,16 @@ impl<'a> Fields<'_, 'a> {
         Ok(())
     }
 
-    /// Degrees, and perhaps minutes and seconds, before the letter of a direction.
-    fn angle(&mut self, most: u64, directions: [&[u8]; 2], what: [&'static str; 4]) -> Result<u32, Problem> {
+    /// Degrees, optionally minutes and seconds, then the letter of a direction.
+    fn angle(
+        &mut self,
+        most: u64,
+        directions: [&[u8]; 2],
+        message: [&'static str; 4],
+    ) -> Result<u32, Problem> {
         const EQUATOR: u32 = 1 << 31;
         const DEGREE: u32 = 1000 * 60 * 60;
-        let mut angle = self.integer(most, what[0])? as u32 * DEGREE;
+        let mut angle = self.integer(most, message[0])? as u32 * DEGREE;
         self.blank();
         let mut token = self.next();
         let directed = |token: &Token<'_>, angle: u32| {
@@ -534,15 +538,15 @@ impl<'a> Fields<'_, 'a> {
         if let Some(found) = directed(&token, angle) {
             return Ok(found);
         }
-        let minutes = number(&token.text, 59).ok_or_else(|| Problem::new(what[1], &token))?;
+        let minutes = number(&token.text, 59).ok_or_else(|| Problem::new(message[1], &token))?;
         angle += minutes as u32 * 60_000;
         self.blank();
         token = self.next();
         let seconds = decimal(&token.text).filter(|seconds| (0.0..60.0).contains(seconds));
-        angle += (1000.0 * seconds.ok_or_else(|| Problem::new(what[2], &token))?) as u32;
+        angle += (1000.0 * seconds.ok_or_else(|| Problem::new(message[2], &token))?) as u32;
         self.blank();
         token = self.next();
-        directed(&token, angle).ok_or_else(|| Problem::new(what[3], &token))
+        directed(&token, angle).ok_or_else(|| Problem::new(message[3], &token))
     }
 
     fn altitude(&mut self) -> Result<u32, Problem> {
@@ -557,7 +561,7 @@ impl<'a> Fields<'_, 'a> {
     }
 
     fn precisions(&mut self, sizes: &mut [u8; 3]) -> Result<(), Problem> {
-        let what = ["bad LOC Size", "bad LOC HorizPre", "bad LOC VertPre"];
+        let message = ["bad LOC Size", "bad LOC HorizPre", "bad LOC VertPre"];
         let mut count = 0;
         loop {
             let token = self.next();
@@ -567,7 +571,8 @@ impl<'a> Fields<'_, 'a> {
                 Kind::Blank => {}
                 Kind::Text => {
                     if let Some(size) = sizes.get_mut(count) {
-                        *size = centimetres(&token.text).ok_or_else(|| Problem::new(what[count], &token))?;
+                        *size =
+                            centimetres(&token.text).ok_or_else(|| Problem::new(message[count], &token))?;
                     }
                     count += 1;
                 }
@@ -577,7 +582,7 @@ impl<'a> Fields<'_, 'a> {
     }
 }
 
-/// The size in centimetres as a digit and a power of ten.
+/// A size in centimetres as a digit and a power of ten (RFC 1876 §2).
 fn centimetres(text: &[u8]) -> Option<u8> {
     let text = std::str::from_utf8(text).ok()?;
     let text = text.strip_suffix(['M', 'm']).unwrap_or(text);
@@ -614,10 +619,10 @@ fn decimal(text: &[u8]) -> Option<f64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// A type by its name or as `TYPE123`.
+/// A type by its mnemonic or as `TYPE123`.
 fn rtype(text: &[u8]) -> Option<Rtype> {
     let prefixed = text.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case(b"TYPE"));
-    named_type(text).or_else(|| prefixed.then(|| number_behind(text, 4)).flatten().map(Rtype))
+    named_type(text).or_else(|| prefixed.then(|| number_after(text, 4)).flatten().map(Rtype))
 }
 
 fn algorithm_number(name: &[u8]) -> Option<u64> {
@@ -660,7 +665,7 @@ fn timestamp(text: &[u8]) -> Option<u32> {
     if !(1..=days_of_month).contains(&day) || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    // Days since 1970 of a year that begins in March.
+    // Days since 1970, for years that begin in March.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = 365 * year + year.div_euclid(4) - year.div_euclid(100)
         + year.div_euclid(400)
@@ -670,7 +675,7 @@ fn timestamp(text: &[u8]) -> Option<u32> {
     Some((days * 86_400 + hour * 3_600 + minute * 60 + second) as u32)
 }
 
-/// What Go says about text that is no hexadecimal.
+/// The error of Go's `encoding/hex`.
 fn bad_hexadecimal(text: &[u8]) -> String {
     match text.iter().find(|byte| !byte.is_ascii_hexdigit()) {
         Some(byte) => {

@@ -1,17 +1,17 @@
-//! Fields of record data: numbers, names, strings, hexadecimal and base 64.
+//! RDATA fields: numbers, names, strings, hexadecimal and base 64.
 
 use std::borrow::Cow;
 
 use super::lex::{Kind, Lexer, Token};
-use super::{Problem, Refused};
+use super::{Problem, ZoneError};
 use crate::NameBuf;
 
-/// The data of one record, while it is read and written.
+/// Reads the RDATA fields of one record and writes them in wire format.
 pub(super) struct Fields<'l, 'a> {
     pub lexer: &'l mut Lexer<'a>,
     pub origin: Option<&'l NameBuf>,
     pub out: Vec<u8>,
-    /// What was read cannot be written: it is a record, but none that fits into a message.
+    /// The record is valid text without a wire format.
     pub unwritable: bool,
 }
 
@@ -20,54 +20,54 @@ impl<'a> Fields<'_, 'a> {
         self.lexer.next()
     }
 
-    /// Passes the blank between two fields.
+    /// Skips the blank between two fields.
     pub fn blank(&mut self) {
         self.lexer.next();
     }
 
-    pub fn integer(&mut self, max: u64, what: &'static str) -> Result<u64, Problem> {
+    pub fn integer(&mut self, max: u64, message: &'static str) -> Result<u64, Problem> {
         let token = self.next();
         match number(&token.text, max).filter(|_| !token.bad) {
             Some(number) => Ok(number),
-            None => Err(Problem::new(what, &token)),
+            None => Err(Problem::new(message, &token)),
         }
     }
 
-    pub fn u8(&mut self, what: &'static str) -> Result<(), Problem> {
-        let number = self.integer(u64::from(u8::MAX), what)?;
+    pub fn u8(&mut self, message: &'static str) -> Result<(), Problem> {
+        let number = self.integer(u64::from(u8::MAX), message)?;
         self.out.push(number as u8);
         Ok(())
     }
 
-    pub fn u16(&mut self, what: &'static str) -> Result<(), Problem> {
-        let number = self.integer(u64::from(u16::MAX), what)?;
+    pub fn u16(&mut self, message: &'static str) -> Result<(), Problem> {
+        let number = self.integer(u64::from(u16::MAX), message)?;
         self.out.extend_from_slice(&(number as u16).to_be_bytes());
         Ok(())
     }
 
-    pub fn u32(&mut self, what: &'static str) -> Result<(), Problem> {
-        let number = self.integer(u64::from(u32::MAX), what)?;
+    pub fn u32(&mut self, message: &'static str) -> Result<(), Problem> {
+        let number = self.integer(u64::from(u32::MAX), message)?;
         self.out.extend_from_slice(&(number as u32).to_be_bytes());
         Ok(())
     }
 
-    pub fn name(&mut self, what: &'static str) -> Result<(), Problem> {
+    pub fn name(&mut self, message: &'static str) -> Result<(), Problem> {
         let token = self.next();
         match absolute(&token.text, self.origin).filter(|_| !token.bad) {
             Some(name) => {
                 self.out.extend_from_slice(name.wire());
                 Ok(())
             }
-            None => Err(Problem::new(what, &token)),
+            None => Err(Problem::new(message, &token)),
         }
     }
 
-    /// Nothing may follow but the end of the line.
+    /// Expects the end of the line.
     pub fn end(&mut self) -> Result<(), Problem> {
         end_of_line(self.lexer)
     }
 
-    /// One character string.
+    /// Writes a character string.
     pub fn text(&mut self, text: &[u8]) {
         let plain = unescaped(text);
         match u8::try_from(plain.len()) {
@@ -79,7 +79,7 @@ impl<'a> Fields<'_, 'a> {
         }
     }
 
-    /// Octets without a length before them.
+    /// Writes octets without a length.
     pub fn octets(&mut self, text: &[u8]) {
         if text.len() > 256 * 4 + 1 {
             self.unwritable = true;
@@ -87,18 +87,18 @@ impl<'a> Fields<'_, 'a> {
         self.out.extend_from_slice(&unescaped(text));
     }
 
-    /// The words up to the end of the line, in quotes or not; long ones in pieces.
-    pub fn texts(&mut self, what: &'static str) -> Result<Vec<Cow<'a, [u8]>>, Problem> {
+    /// The strings up to the end of the line, quoted or not; those of more than 255 octets are split.
+    pub fn texts(&mut self, message: &'static str) -> Result<Vec<Cow<'a, [u8]>>, Problem> {
         let mut token = self.next();
         let mut texts = Vec::new();
         let (mut quoted, mut empty) = (false, false);
         while !token.is_end() {
             match token.kind {
-                _ if token.bad => return Err(Problem::new(what, &token)),
+                _ if token.bad => return Err(Problem::new(message, &token)),
                 Kind::Text => {
                     empty = false;
                     let pieces = split_long(token.text.clone());
-                    texts.extend(pieces.ok_or_else(|| Problem::new(what, &token))?);
+                    texts.extend(pieces.ok_or_else(|| Problem::new(message, &token))?);
                 }
                 Kind::Blank if !quoted => {}
                 Kind::Quote => {
@@ -108,39 +108,39 @@ impl<'a> Fields<'_, 'a> {
                     quoted = !quoted;
                     empty = true;
                 }
-                _ => return Err(Problem::new(what, &token)),
+                _ => return Err(Problem::new(message, &token)),
             }
             token = self.next();
         }
         if quoted {
-            return Err(Problem::new(what, &token));
+            return Err(Problem::new(message, &token));
         }
         Ok(texts)
     }
 
-    /// All that is left of the line, without blanks.
-    pub fn rest(&mut self, what: &'static str) -> Result<Vec<u8>, Problem> {
+    /// The rest of the line without blanks.
+    pub fn rest(&mut self, message: &'static str) -> Result<Vec<u8>, Problem> {
         let mut rest = Vec::new();
         loop {
             let token = self.next();
             match token.kind {
-                _ if token.bad => return Err(Problem::new(what, &token)),
+                _ if token.bad => return Err(Problem::new(message, &token)),
                 Kind::Newline | Kind::End => return Ok(rest),
                 Kind::Text => rest.extend_from_slice(&token.text),
                 Kind::Blank => {}
-                _ => return Err(Problem::new(what, &token)),
+                _ => return Err(Problem::new(message, &token)),
             }
         }
     }
 
-    pub fn hexadecimal(&mut self, what: &'static str) -> Result<(), Problem> {
-        let text = self.rest(what)?;
+    pub fn hexadecimal(&mut self, message: &'static str) -> Result<(), Problem> {
+        let text = self.rest(message)?;
         self.write(hexadecimal(&text));
         Ok(())
     }
 
-    pub fn base64(&mut self, what: &'static str) -> Result<(), Problem> {
-        let text = self.rest(what)?;
+    pub fn base64(&mut self, message: &'static str) -> Result<(), Problem> {
+        let text = self.rest(message)?;
         self.write(base64(&text));
         Ok(())
     }
@@ -162,14 +162,14 @@ pub(super) fn end_of_line(lexer: &mut Lexer<'_>) -> Result<(), Problem> {
     if token.is_end() { Ok(()) } else { Err(Problem::new(GARBAGE, &token)) }
 }
 
-/// A number in decimal digits and nothing else.
+/// A number of decimal digits only.
 pub(super) fn number(text: &[u8], max: u64) -> Option<u64> {
     let digits = std::str::from_utf8(text).ok()?;
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| digits.parse().ok()).flatten().filter(|number| *number <= max)
 }
 
-/// A time: seconds, or `1h30m`.
+/// A duration: seconds, or `1h30m`.
 pub(super) fn duration(text: &[u8]) -> Option<u32> {
     let (mut sum, mut number): (u64, u64) = (0, 0);
     for byte in text {
@@ -191,7 +191,7 @@ pub(super) fn duration(text: &[u8]) -> Option<u32> {
     u32::try_from(sum.wrapping_add(number)).ok()
 }
 
-/// A name, under the origin if it has no dot at its end.
+/// A name; without a final dot it is relative to the origin.
 pub(super) fn absolute(text: &[u8], origin: Option<&NameBuf>) -> Option<NameBuf> {
     if text == b"@" {
         return origin.cloned();
@@ -209,7 +209,7 @@ pub(super) fn absolute(text: &[u8], origin: Option<&NameBuf>) -> Option<NameBuf>
     crate::Name::from_wire(&wire).map(|name| name.to_buf())
 }
 
-/// The labels of a name as on the wire, and whether a dot was at its end.
+/// The labels of a name in wire format, and whether it had a final dot.
 fn labels(text: &[u8]) -> Option<(Vec<u8>, bool)> {
     if text == b"." {
         return Some((Vec::new(), true));
@@ -246,7 +246,7 @@ fn labels(text: &[u8]) -> Option<(Vec<u8>, bool)> {
     Some((wire, ended))
 }
 
-/// What is behind a backslash: three digits or any octet.
+/// Decodes the text after a backslash: three digits or any octet.
 fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
     match rest {
         [a @ b'0'..=b'9', b @ b'0'..=b'9', c @ b'0'..=b'9', after @ ..] => {
@@ -258,7 +258,7 @@ fn escape(rest: &[u8]) -> Option<(u8, &[u8])> {
     }
 }
 
-/// A string without its escapes; a backslash at the end escapes nothing.
+/// A string with its escapes decoded; a final backslash is dropped.
 pub(super) fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -274,7 +274,7 @@ pub(super) fn unescaped(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Pieces of a string, each of 255 octets at most once its escapes are read. None if it ends inside one.
+/// Splits a string into pieces of at most 255 decoded octets. `None` if it ends inside an escape.
 fn split_long<'a>(text: Cow<'a, [u8]>) -> Option<Vec<Cow<'a, [u8]>>> {
     let mut ends = Vec::new();
     let (mut at, mut octets) = (0, 0);
@@ -305,7 +305,7 @@ pub(super) fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
     text.chunks(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
 }
 
-/// Standard base 64 with its padding.
+/// Standard base 64 with padding.
 pub(super) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let text: Vec<u8> = text.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
     if !text.len().is_multiple_of(4) {
@@ -336,8 +336,8 @@ pub(super) fn base64(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-impl From<Problem> for Refused {
-    fn from(problem: Problem) -> Refused {
-        Refused(problem.to_string())
+impl From<Problem> for ZoneError {
+    fn from(problem: Problem) -> ZoneError {
+        ZoneError(problem.to_string())
     }
 }

@@ -1,6 +1,6 @@
-//! The words of zone text: owners, strings, quotes, blanks, ends of lines.
+//! Zone file lexer: owners, strings, quotes, blanks, line endings.
 //!
-//! Which character ends what, and where a word is said to stand, is as in the library CoreDNS reads zones with.
+//! Token boundaries and the positions reported in errors are those of miekg/dns, CoreDNS's library.
 
 use std::borrow::Cow;
 
@@ -26,7 +26,7 @@ pub(super) enum Kind {
 pub(super) struct Token<'a> {
     pub kind: Kind,
     pub text: Cow<'a, [u8]>,
-    /// The text says what is wrong.
+    /// An error token; `text` is the message.
     pub bad: bool,
     pub line: usize,
     pub column: usize,
@@ -47,25 +47,25 @@ pub(super) struct Lexer<'a> {
     at: usize,
     line: usize,
     column: usize,
-    /// The last octet ended a line.
+    /// The last octet was a line feed.
     line_ended: bool,
     braces: i32,
     quoted: bool,
-    /// Behind a blank; another one says nothing new.
+    /// The last token was a blank; further blanks are skipped.
     spaced: bool,
     in_comment: bool,
-    /// A comment was left behind by a line inside braces or by the word before it.
+    /// A comment began after the last word or on the last line inside braces.
     commented: bool,
-    /// The type of this record is known: words are data from here on.
+    /// The record's type was read: further words are RDATA.
     typed: bool,
     /// The next word is an owner.
     owner: bool,
     failed: bool,
-    /// Words that are to come before the next one is read.
+    /// Tokens to return before more input is read.
     ahead: [Option<Token<'a>>; 2],
 }
 
-/// A word in the making. It is a piece of the input unless something inside it is left out.
+/// A word being read; it borrows from the input unless some octets inside it are skipped.
 #[derive(Default)]
 struct Word<'a> {
     text: Cow<'a, [u8]>,
@@ -118,7 +118,7 @@ impl<'a> Lexer<'a> {
         self.read()
     }
 
-    /// The text of the next word.
+    /// The text of the next token.
     pub fn peek(&mut self) -> &[u8] {
         if self.ahead[0].is_none() {
             let token = self.next();
@@ -132,13 +132,13 @@ impl<'a> Lexer<'a> {
         Token { kind, text, bad: false, line: self.line, column: self.column }
     }
 
-    fn fail(&mut self, what: &'static str) -> Token<'a> {
+    fn fail(&mut self, message: &'static str) -> Token<'a> {
         self.failed = true;
-        Token { bad: true, ..self.token(Kind::End, Cow::Borrowed(what.as_bytes())) }
+        Token { bad: true, ..self.token(Kind::End, Cow::Borrowed(message.as_bytes())) }
     }
 
-    /// The word, if there is one, and behind it `then`.
-    fn before(&mut self, word: Option<Token<'a>>, then: Token<'a>) -> Token<'a> {
+    /// Returns the word, if any, and queues `then` after it; without a word returns `then`.
+    fn word_then(&mut self, word: Option<Token<'a>>, then: Token<'a>) -> Token<'a> {
         match word {
             None => then,
             Some(word) => {
@@ -177,14 +177,14 @@ impl<'a> Lexer<'a> {
                     escaped = false;
                 }
                 b' ' | b'\t' => {
-                    let found = match self.classified(std::mem::take(&mut word).text) {
+                    let found = match self.classify(std::mem::take(&mut word).text) {
                         Ok(found) => found,
                         Err(bad) => return bad,
                     };
                     self.owner = false;
                     if !std::mem::replace(&mut self.spaced, true) {
                         let blank = self.token(Kind::Blank, Cow::Borrowed(b" "));
-                        return self.before(found, blank);
+                        return self.word_then(found, blank);
                     }
                     if let Some(found) = found {
                         return found;
@@ -218,12 +218,12 @@ impl<'a> Lexer<'a> {
                         }
                         self.commented = commented;
                     } else if self.braces == 0 {
-                        let found = (!word.is_empty()).then(|| self.at_line_end(word.text));
+                        let found = (!word.is_empty()).then(|| self.classify_last(word.text));
                         self.commented = false;
                         self.typed = false;
                         self.owner = true;
                         let newline = self.token(Kind::Newline, Cow::Borrowed(b"\n"));
-                        return self.before(found, newline);
+                        return self.word_then(found, newline);
                     }
                 }
                 b'\\' => {
@@ -239,7 +239,7 @@ impl<'a> Lexer<'a> {
                     let found = (!word.is_empty()).then(|| self.token(Kind::Text, word.text));
                     self.quoted = !self.quoted;
                     let quote = self.token(Kind::Quote, Cow::Borrowed(b"\""));
-                    return self.before(found, quote);
+                    return self.word_then(found, quote);
                 }
                 b'(' | b')' if plain => {
                     word.push(self.input, at);
@@ -259,14 +259,14 @@ impl<'a> Lexer<'a> {
                 }
             }
         }
-        self.at_end(word, commented)
+        self.end_of_input(word, commented)
     }
 
-    fn at_end(&mut self, word: Word<'a>, commented: bool) -> Token<'a> {
+    fn end_of_input(&mut self, word: Word<'a>, commented: bool) -> Token<'a> {
         let found = (!word.is_empty()).then(|| self.token(Kind::Text, word.text));
         if commented {
             let newline = self.token(Kind::Newline, Cow::Borrowed(b"\n"));
-            return self.before(found, newline);
+            return self.word_then(found, newline);
         }
         match found {
             Some(found) => found,
@@ -275,8 +275,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// What a word before a blank is.
-    fn classified(&mut self, text: Cow<'a, [u8]>) -> Result<Option<Token<'a>>, Token<'a>> {
+    /// Classifies a word that is followed by a blank.
+    fn classify(&mut self, text: Cow<'a, [u8]>) -> Result<Option<Token<'a>>, Token<'a>> {
         if text.is_empty() {
             return Ok(None);
         }
@@ -302,21 +302,21 @@ impl<'a> Lexer<'a> {
             kind = Kind::Type(rtype);
             self.typed = true;
         } else if starts_with(text, b"TYPE") {
-            let Some(number) = number_behind(text, 4) else { return Err(self.fail("unknown RR type")) };
+            let Some(number) = number_after(text, 4) else { return Err(self.fail("unknown RR type")) };
             kind = Kind::Type(Rtype(number));
             self.typed = true;
         }
         if let Some(class) = named_class(text) {
             kind = Kind::Class(class);
         } else if starts_with(text, b"CLASS") {
-            let Some(number) = number_behind(text, 5) else { return Err(self.fail("unknown class")) };
+            let Some(number) = number_after(text, 5) else { return Err(self.fail("unknown class")) };
             kind = Kind::Class(Class(number));
         }
         Ok(kind)
     }
 
-    /// A word that a line ends behind; only types are looked for.
-    fn at_line_end(&mut self, text: Cow<'a, [u8]>) -> Token<'a> {
+    /// Classifies the last word of a line, which may be a type but no class.
+    fn classify_last(&mut self, text: Cow<'a, [u8]>) -> Token<'a> {
         let rtype = if self.typed { None } else { named_type(&text) };
         self.token(rtype.map_or(Kind::Text, Kind::Type), text)
     }
@@ -326,7 +326,7 @@ fn starts_with(text: &[u8], prefix: &[u8]) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
-/// A type by its name, in any case. The two names that are no upper-case words are not found.
+/// A type by its mnemonic, in any case. `None` and `Reserved` are not accepted.
 pub(super) fn named_type(text: &[u8]) -> Option<Rtype> {
     let text = std::str::from_utf8(text).ok()?;
     Rtype::from_mnemonic(text).filter(|rtype| !matches!(*rtype, Rtype::NONE | Rtype::RESERVED))
@@ -337,7 +337,7 @@ fn named_class(text: &[u8]) -> Option<Class> {
     if text.eq_ignore_ascii_case("ANY") { Some(Class::ANY) } else { Class::from_mnemonic(text) }
 }
 
-/// `TYPE123`, `CLASS3`
-pub(super) fn number_behind(text: &[u8], prefix: usize) -> Option<u16> {
+/// The number after the prefix of `TYPE123` or `CLASS3`.
+pub(super) fn number_after(text: &[u8], prefix: usize) -> Option<u16> {
     super::fields::number(text.get(prefix..)?, u64::from(u16::MAX)).map(|number| number as u16)
 }

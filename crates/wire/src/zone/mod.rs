@@ -1,7 +1,7 @@
-//! Records from text, as zone files have them (RFC 1035 §5): one reader for files and for single lines.
+//! Zone file parser (RFC 1035 §5), for files and for single records.
 //!
-//! What is taken and what is refused, and with which words, is as in the library CoreDNS reads zones with.
-//! `$INCLUDE` and `$GENERATE` are refused: nothing here opens files.
+//! It accepts and rejects the same text as miekg/dns, CoreDNS's library, with the same errors, but rejects `$INCLUDE` and
+//! `$GENERATE`, since it opens no files.
 
 mod data;
 mod fields;
@@ -17,37 +17,36 @@ use crate::{Class, NameBuf, Rtype};
 use fields::{Fields, absolute, duration, end_of_line};
 use lex::{Kind, Lexer, Token};
 
-/// The time to live of a record that names none.
+/// TTL of a record without one.
 const DEFAULT_TTL: u32 = 3600;
 
-/// A record as it was written.
+/// A parsed record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ZoneRecord {
     pub owner: NameBuf,
     pub rtype: Rtype,
     pub class: Class,
     pub ttl: u32,
-    /// None if what is written fits its type's grammar but cannot be put into a message.
+    /// `None` if the data has its type's syntax but no wire format, such as a string of more than 255 octets.
     pub data: Option<Vec<u8>>,
 }
 
-/// Why text is no record; printed as CoreDNS's library does.
+/// A parse error, displayed as miekg/dns does.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused(String);
+pub struct ZoneError(String);
 
-impl fmt::Display for Refused {
+impl fmt::Display for ZoneError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ZoneError {}
 
 impl ZoneRecord {
-    /// The first record of a text in which names without a closing dot are complete all the same. None if there
-    /// is nothing in it.
-    pub fn parse(text: &[u8]) -> Result<Option<ZoneRecord>, Refused> {
-        // The last line may have no end.
+    /// Parses the first record of a text whose origin is the root. `None` if it has no record.
+    pub fn parse(text: &[u8]) -> Result<Option<ZoneRecord>, ZoneError> {
+        // The last line may lack its line ending.
         let mut with_newline;
         let text = match text.last() {
             Some(last) if *last != b'\n' => {
@@ -61,24 +60,24 @@ impl ZoneRecord {
     }
 }
 
-/// Reads the records of a zone one after the other. Text must end with a line's end.
+/// Iterator over the records of a zone. The text must end with a line ending.
 pub struct ZoneReader<'a> {
     lexer: Lexer<'a>,
     origin: NameBuf,
     ttl: u32,
-    /// Whether `$TTL` has set the time; otherwise the last record's counts.
+    /// Whether `$TTL` set `ttl`; otherwise it is the last explicit TTL of a record.
     ttl_is_set: bool,
-    /// The last record's owner, for those that name none.
+    /// The last record's owner, for records without one.
     owner: Option<NameBuf>,
     failed: bool,
 }
 
-/// Where in a record the reader is.
+/// Position within a record.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Start,
     AfterOwner,
-    /// Type, class or time; the two say whether class and time were there.
+    /// Type, class or TTL; the fields tell whether class and TTL were read.
     Head {
         class: bool,
         ttl: bool,
@@ -98,16 +97,16 @@ struct Head {
 }
 
 impl Iterator for ZoneReader<'_> {
-    type Item = Result<ZoneRecord, Refused>;
+    type Item = Result<ZoneRecord, ZoneError>;
 
-    /// After an error there is nothing more.
+    /// Ends after an error.
     fn next(&mut self) -> Option<Self::Item> {
         if self.failed {
             return None;
         }
         let found = self.record();
         self.failed = found.is_err();
-        found.map_err(Refused::from).transpose()
+        found.map_err(ZoneError::from).transpose()
     }
 }
 
@@ -129,7 +128,7 @@ impl<'a> ZoneReader<'a> {
         loop {
             let token = self.lexer.next();
             if token.bad {
-                return Err(Problem::said(&token));
+                return Err(Problem::from_lexer(&token));
             }
             if token.kind == Kind::End {
                 return Ok(None);
@@ -160,7 +159,7 @@ impl<'a> ZoneReader<'a> {
         }
     }
 
-    /// The first word of a line.
+    /// Reads the first token of a line.
     fn start(&mut self, token: &Token<'_>, head: &mut Head) -> Result<State, Problem> {
         match token.kind {
             Kind::Newline | Kind::Blank => {}
@@ -180,14 +179,14 @@ impl<'a> ZoneReader<'a> {
     }
 
     fn set_ttl(&mut self) -> Result<(), Problem> {
-        const WRONG: &str = "expecting $TTL value, not this...";
+        const MESSAGE: &str = "expecting $TTL value, not this...";
         expect_blank(&self.lexer.next(), "no blank after $TTL-directive")?;
         let token = self.lexer.next();
         if token.kind != Kind::Text {
-            return Err(Problem::new(WRONG, &token));
+            return Err(Problem::new(MESSAGE, &token));
         }
         end_of_line(&mut self.lexer)?;
-        self.ttl = duration(&token.text).ok_or_else(|| Problem::new(WRONG, &token))?;
+        self.ttl = duration(&token.text).ok_or_else(|| Problem::new(MESSAGE, &token))?;
         self.ttl_is_set = true;
         Ok(())
     }
@@ -204,7 +203,7 @@ impl<'a> ZoneReader<'a> {
         Ok(())
     }
 
-    /// Type, class or time, of which the last two come in any order.
+    /// Reads type, class or TTL; class and TTL are in any order before the type.
     fn head(&mut self, token: &Token<'_>, head: &mut Head, class: bool, ttl: bool) -> Result<State, Problem> {
         match token.kind {
             Kind::Type(rtype) => {
@@ -234,12 +233,12 @@ impl<'a> ZoneReader<'a> {
         }
     }
 
-    /// The data behind the type; `token` is the word that ended it.
+    /// Reads the RDATA; `token` is the one after the type.
     fn data(&mut self, token: &Token<'_>, head: Head) -> Result<ZoneRecord, Problem> {
         let generic = self.lexer.peek() == b"\\#";
         let owner = self.owner.clone().unwrap_or(NameBuf::root());
         let record = |data| ZoneRecord { owner, rtype: head.rtype, class: head.class, ttl: head.ttl, data };
-        // Updates have records without data; so may templates.
+        // Dynamic updates have records without RDATA; so may templates.
         if self.lexer.peek().is_empty() {
             end_of_line(&mut self.lexer)?;
             return Ok(record(Some(empty_data(head.rtype))));
@@ -258,14 +257,16 @@ impl<'a> ZoneReader<'a> {
         } else {
             fields.typed(head.rtype)
         };
-        // The end of the text has no place; then it is the beginning of the data that is wrong.
-        read.map_err(|problem| if problem.line == 0 { Problem::new(problem.what, token) } else { problem })?;
+        // An error at the end of the text has no position: report it at the start of the RDATA.
+        read.map_err(
+            |problem| if problem.line == 0 { Problem::new(problem.message, token) } else { problem },
+        )?;
         let (data, unwritable) = (fields.out, fields.unwritable);
         Ok(record(Some(data).filter(|data| !unwritable && data.len() <= usize::from(u16::MAX))))
     }
 }
 
-/// The data of a record without any: numbers are 0, strings empty, names nothing at all.
+/// RDATA of a record written without any: numbers are 0, strings empty, names omitted.
 fn empty_data(rtype: Rtype) -> Vec<u8> {
     let mut data = Vec::new();
     match rtype {
@@ -283,38 +284,43 @@ fn empty_data(rtype: Rtype) -> Vec<u8> {
     data
 }
 
-fn expect_blank(token: &Token<'_>, what: &'static str) -> Result<(), Problem> {
-    if token.kind == Kind::Blank { Ok(()) } else { Err(Problem::new(what, token)) }
+fn expect_blank(token: &Token<'_>, message: &'static str) -> Result<(), Problem> {
+    if token.kind == Kind::Blank { Ok(()) } else { Err(Problem::new(message, token)) }
 }
 
-/// What is wrong, and with which word.
+/// A parse error and its token.
 #[derive(Debug)]
 pub(crate) struct Problem {
-    what: String,
+    message: String,
     token: Vec<u8>,
     line: usize,
     column: usize,
 }
 
 impl Problem {
-    fn new(what: impl Into<String>, token: &Token<'_>) -> Problem {
-        Problem { what: what.into(), token: token.text.to_vec(), line: token.line, column: token.column }
+    fn new(message: impl Into<String>, token: &Token<'_>) -> Problem {
+        Problem {
+            message: message.into(),
+            token: token.text.to_vec(),
+            line: token.line,
+            column: token.column,
+        }
     }
 
-    /// The word says itself what is wrong.
-    fn said(token: &Token<'_>) -> Problem {
+    /// From an error token, whose text is the message.
+    fn from_lexer(token: &Token<'_>) -> Problem {
         Problem::new(String::from_utf8_lossy(&token.text), token)
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, token) = (&self.what, quoted(&self.token));
-        write!(f, "dns: {what}: {token} at line: {}:{}", self.line, self.column)
+        let (message, token) = (&self.message, quoted(&self.token));
+        write!(f, "dns: {message}: {token} at line: {}:{}", self.line, self.column)
     }
 }
 
-/// In quotes, all that is not plain ASCII as Go escapes it.
+/// Quotes text as Go's `strconv.QuoteToASCII`.
 fn quoted(text: &[u8]) -> String {
     let mut out = String::from("\"");
     for chunk in text.utf8_chunks() {

@@ -1,4 +1,4 @@
-//! SVCB and HTTPS (RFC 9460): a priority, a target and parameters.
+//! SVCB and HTTPS (RFC 9460): priority, target and parameters.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ const ECH: u16 = 5;
 const IPV6_HINT: u16 = 6;
 const DOH_PATH: u16 = 7;
 const OHTTP: u16 = 8;
-/// Never a key.
+/// Reserved as "invalid key" (RFC 9460 §14.3.2).
 const RESERVED: u16 = 65535;
 
 const NAMES: &[(&[u8], u16)] = &[
@@ -43,7 +43,7 @@ impl<'a> Fields<'_, 'a> {
         self.out.extend_from_slice(target.wire());
         let mut parameters = self.parameters()?;
         parameters.sort_by_key(|(key, _)| *key);
-        // A key that comes twice cannot be written.
+        // Duplicate keys have no wire format.
         self.unwritable |= parameters.windows(2).any(|pair| pair[0].0 == pair[1].0);
         for (key, value) in parameters {
             self.out.extend_from_slice(&key.to_be_bytes());
@@ -70,7 +70,7 @@ impl<'a> Fields<'_, 'a> {
                         Some(at) => (&text[..at], Some(text[at + 1..].to_vec())),
                     };
                     if value.as_ref().is_some_and(Vec::is_empty) {
-                        // Whatever it is, it is passed over.
+                        // miekg/dns skips this token, whatever it is.
                         token = self.next();
                         if token.kind == Kind::Quote {
                             may_follow = false;
@@ -81,7 +81,7 @@ impl<'a> Fields<'_, 'a> {
                     if key == RESERVED {
                         return Err(Problem::new("bad SVCB key", &token));
                     }
-                    // What is wrong with a value is not passed on by CoreDNS's library.
+                    // miekg/dns drops the message of an invalid value.
                     let value =
                         parameter(key, &value.unwrap_or_default()).map_err(|_| Problem::new("", &token))?;
                     match value {
@@ -96,7 +96,7 @@ impl<'a> Fields<'_, 'a> {
         }
     }
 
-    /// A value behind its first quote; `token` becomes the last word of it.
+    /// The value after its opening quote; sets `token` to the last token read.
     fn quoted_value(&mut self, token: &mut Token<'a>) -> Result<Vec<u8>, Problem> {
         *token = self.next();
         match token.kind {
@@ -118,13 +118,13 @@ impl<'a> Fields<'_, 'a> {
 fn key_number(name: &[u8]) -> u16 {
     if let Some(digits) = name.strip_prefix(b"key") {
         let found = number(digits, u64::from(u16::MAX) - 1).map(|key| key as u16);
-        // Known keys have names.
+        // Known keys must be written by name.
         return found.filter(|key| digits[0] != b'0' && *key > OHTTP).unwrap_or(RESERVED);
     }
     NAMES.iter().find(|(known, _)| *known == name).map_or(RESERVED, |(_, key)| *key)
 }
 
-/// A parameter's value on the wire; None if it cannot be written.
+/// A parameter's value in wire format; `None` if it has none.
 fn parameter(key: u16, text: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let value = match key {
         MANDATORY => {
@@ -149,13 +149,14 @@ fn parameter(key: u16, text: &[u8]) -> Result<Option<Vec<u8>>, String> {
         IPV4_HINT => ipv4_hints(text)?,
         IPV6_HINT => ipv6_hints(text)?,
         ECH => base64(text).ok_or("bad svcbech: bad base64 ech")?,
-        DOH_PATH => opaque(text).map_err(|what| format!("bad svcbdohpath: {what}"))?,
-        _ => opaque(text).map_err(|what| format!("bad svcblocal: svcb private/experimental key {what}"))?,
+        DOH_PATH => opaque(text).map_err(|message| format!("bad svcbdohpath: {message}"))?,
+        _ => opaque(text)
+            .map_err(|message| format!("bad svcblocal: svcb private/experimental key {message}"))?,
     };
     Ok(Some(value))
 }
 
-/// Protocols behind their lengths; a comma or backslash inside one is escaped twice.
+/// Protocol identifiers, each after its length; a comma or backslash inside one is escaped twice.
 fn alpn(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
     if text.is_empty() {
         return Ok(Some(Vec::new()));
@@ -209,7 +210,7 @@ fn next_byte(rest: &mut &[u8]) -> Option<u8> {
 }
 
 fn hints(text: &[u8]) -> impl Iterator<Item = Option<IpAddr>> {
-    // A comma at the end is nothing.
+    // A trailing comma is ignored.
     let text = text.strip_suffix(b",").unwrap_or(text);
     text.split(|byte| *byte == b',').map(|part| std::str::from_utf8(part).ok()?.parse().ok())
 }
@@ -250,7 +251,7 @@ fn ipv6_hints(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     Ok(out)
 }
 
-/// Octets, some of them escaped.
+/// Decodes octets with escapes.
 fn opaque(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
