@@ -1,4 +1,4 @@
-//! What the parser makes of a Corefile: blocks of keys and directives.
+//! Parsed server blocks: keys and directives.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use crate::token::Token;
 /// One server block: the keys before the brace, and the directives inside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerBlock {
-    /// Name of the Corefile, for messages about places that have no token.
+    /// Name of the Corefile, for messages without a token.
     pub file: Arc<str>,
-    /// As written, with variables filled in and trailing commas gone. [`block_zones`](crate::block_zones) reads them.
+    /// As written, with variables expanded and trailing commas removed. [`block_zones`](crate::block_zones) reads them.
     pub keys: Vec<Token>,
     /// In the order of first appearance.
     pub directives: Vec<Directive>,
 }
 
-/// All lines of one block that begin with the same word, one after the other.
+/// All lines of one block with the same directive, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Directive {
     pub name: String,
-    /// Includes the word itself, once per occurrence.
+    /// Includes the directive's name, once per occurrence.
     pub tokens: Vec<Token>,
 }
 

@@ -1,5 +1,5 @@
-//! The parsed configuration as one line of JSON, byte for byte what CoreDNS makes of it. The hash it logs at the
-//! start, and compares to know whether to reload, is the SHA-512 of this.
+//! The parsed configuration as one line of JSON, byte for byte as CoreDNS encodes it. The configuration hash, logged at the
+//! start and compared by `reload`, is its SHA-512.
 
 use crate::block::ServerBlock;
 use crate::json::push_string;

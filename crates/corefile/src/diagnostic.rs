@@ -1,4 +1,4 @@
-//! What is wrong with a Corefile: the line CoreDNS would print, and the place it means.
+//! Errors and warnings about a Corefile: the line CoreDNS prints, and the position in the file.
 
 use std::fmt;
 
@@ -21,20 +21,20 @@ impl Severity {
     }
 }
 
-/// How CoreDNS frames the message; operators search their logs for these words.
+/// The text that CoreDNS puts around a message; operators search their logs for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Frame {
     /// `FILE:LINE - Error during parsing: MSG`
     Parsing,
     /// `FILE:LINE - Syntax error: MSG`
     Syntax,
-    /// `error inspecting server blocks: MSG`, said of keys
+    /// `error inspecting server blocks: MSG`, for keys
     Inspecting,
     /// the message and nothing else
     Bare,
 }
 
-/// One finding. `Display` gives CoreDNS's one line, [`render`](Diagnostic::render) a picture of the place.
+/// One error or warning. Displays as CoreDNS's line; [`render`](Diagnostic::render) adds an annotated snippet.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Diagnostic(Box<Finding>);
 
@@ -44,9 +44,9 @@ struct Finding {
     frame: Frame,
     message: String,
     plugin: Option<String>,
-    /// CoreDNS's line does not begin with the plugin.
+    /// CoreDNS's line has no `plugin/NAME: ` prefix.
     unnamed: bool,
-    /// File and line as CoreDNS reports them: line 0 when it stood on no token. The span may know better.
+    /// File and line as CoreDNS reports them; line 0 without a current token. The span may be more exact.
     file: String,
     line: u32,
     span: Option<Span>,
@@ -68,7 +68,7 @@ impl Diagnostic {
         }))
     }
 
-    /// An error that CoreDNS reports without a place.
+    /// An error that CoreDNS reports without file and line.
     pub fn error(message: impl Into<String>) -> Self {
         Self::new(Severity::Error, Frame::Bare, message)
     }
@@ -95,7 +95,7 @@ impl Diagnostic {
         self
     }
 
-    /// Points at `span`. The line CoreDNS reports stays what it was, if it reports one.
+    /// Sets the position. It does not change the line that CoreDNS reports.
     pub fn at(mut self, span: &Span) -> Self {
         self.0.span = Some(span.clone());
         self
@@ -106,13 +106,13 @@ impl Diagnostic {
         self
     }
 
-    /// Says which plugin's setup the error is from: `plugin/NAME: ` in front of the line.
+    /// Names the plugin whose setup failed, as the prefix `plugin/NAME: `.
     pub fn in_plugin(mut self, name: &str) -> Self {
         self.0.plugin = Some(name.to_string());
         self
     }
 
-    /// CoreDNS prints this one without the plugin's name, although it is from a plugin's setup.
+    /// Omits the prefix `plugin/NAME: `, as CoreDNS does for some errors of setups.
     pub fn unnamed(mut self) -> Self {
         self.0.unnamed = true;
         self
@@ -139,7 +139,7 @@ impl Diagnostic {
         self.0.help.as_deref()
     }
 
-    /// Name of the file, empty if the finding is about none.
+    /// Name of the file, empty if there is none.
     pub fn file(&self) -> &str {
         self.0.span.as_ref().map_or(&self.0.file, |span| span.file.name())
     }
@@ -154,18 +154,18 @@ impl Diagnostic {
         self.0.span.as_ref().map_or(0, |span| span.column)
     }
 
-    /// The line of source it is about, if any.
+    /// The source line of its position, if any.
     pub fn source_line(&self) -> Option<&str> {
         self.0.span.as_ref().map(Span::source_line)
     }
 
-    /// A picture for people: the message, the line in question with the place underlined, and help.
+    /// The message, the source line with the position underlined, and help; for terminals.
     pub fn render(&self, color: bool) -> String {
-        render::picture(self, color)
+        render::render(self, color)
     }
 
     /// One JSON object with `severity`, `message` (the whole line), `file`, `line`, `column`, `text` (the source
-    /// line) and `help`; the last two are null when there is nothing.
+    /// line) and `help`; the last two may be null.
     pub fn to_json(&self) -> String {
         let mut out = String::from("{\"severity\":");
         push_string(&mut out, self.severity().as_str());

@@ -1,8 +1,8 @@
 //! The cursor with which a plugin's setup reads its directive.
 //!
-//! A directive's tokens are all its lines in one block, so a setup usually loops: `while c.next()` stands on the
+//! A directive's tokens are all its lines in one block, so a setup usually loops: `while c.next()` moves to the
 //! directive's name, [`remaining_args`](Dispenser::remaining_args) takes the rest of the line, and `while
-//! c.next_block()` the lines between braces. What each step accepts is CoreDNS's, so verdicts on odd input agree.
+//! c.next_block()` the lines between braces. Each step accepts the same tokens as CoreDNS's.
 
 use std::fmt::Display;
 
@@ -21,7 +21,7 @@ pub struct Dispenser<'a> {
 }
 
 impl<'a> Dispenser<'a> {
-    /// A cursor before the first of `tokens`; `file` is the Corefile's name, for errors with no token to stand on.
+    /// A cursor before the first of `tokens`; `file` is the Corefile's name, for errors without a token.
     pub fn new(file: &'a str, tokens: &'a [Token]) -> Self {
         Self { file, tokens, at: 0, nesting: 0 }
     }
@@ -35,7 +35,7 @@ impl<'a> Dispenser<'a> {
         self.tokens.get(self.at)
     }
 
-    /// Loads the next token, whatever line it is on. False at the end, and the current one stays.
+    /// Moves to the next token, on any line. False at the end, without moving.
     #[expect(clippy::should_implement_trait, reason = "the name plugin authors know")]
     pub fn next(&mut self) -> bool {
         let more = self.following().is_some();
@@ -43,30 +43,30 @@ impl<'a> Dispenser<'a> {
         more
     }
 
-    /// Loads the next token if it is on the same line.
+    /// Moves to the next token if it is on the same line.
     pub fn next_arg(&mut self) -> bool {
         self.next_if(Token::shares_line_with)
     }
 
-    /// Loads the next token if it is on another line.
+    /// Moves to the next token if it is on another line.
     pub fn next_line(&mut self) -> bool {
         self.next_if(Token::line_breaks_before)
     }
 
-    fn next_if(&mut self, wanted: fn(&Token, &Token) -> bool) -> bool {
+    fn next_if(&mut self, accept: fn(&Token, &Token) -> bool) -> bool {
         if self.at == 0 {
-            // True even when there is no token at all.
+            // True even without any token, as in CoreDNS.
             self.at = 1;
             return true;
         }
         match (self.token(), self.following()) {
-            (Some(current), Some(next)) if wanted(current, next) => self.next(),
+            (Some(current), Some(next)) if accept(current, next) => self.next(),
             _ => false,
         }
     }
 
-    /// Loads the next token inside braces, opening them if they follow on this line. False when the closing brace is
-    /// loaded, or when no block opens here.
+    /// Moves to the next token inside braces, and into them if they open on this line. False at the closing brace, or if no
+    /// block opens here.
     pub fn next_block(&mut self) -> bool {
         if self.nesting > 0 {
             if !self.next() {
@@ -114,7 +114,7 @@ impl<'a> Dispenser<'a> {
         self.token().map(|token| &token.span)
     }
 
-    /// The next `N` tokens of this line. `None` if there are fewer; those there were are used up.
+    /// The next `N` tokens of this line. `None` if there are fewer, which are skipped then.
     pub fn args<const N: usize>(&mut self) -> Option<[&'a str; N]> {
         let mut values = [""; N];
         for value in &mut values {
@@ -126,7 +126,7 @@ impl<'a> Dispenser<'a> {
         Some(values)
     }
 
-    /// The rest of this line, up to an opening brace, which is left for [`next_block`](Self::next_block).
+    /// The rest of this line up to an opening brace, which [`next_block`](Self::next_block) reads.
     pub fn remaining_args(&mut self) -> Vec<&'a str> {
         let mut args = Vec::new();
         while self.next_arg() {
@@ -142,7 +142,7 @@ impl<'a> Dispenser<'a> {
 
 /// Errors at the current token.
 impl Dispenser<'_> {
-    fn point(&self, error: Diagnostic) -> Diagnostic {
+    fn at_token(&self, error: Diagnostic) -> Diagnostic {
         match self.span() {
             Some(span) => error.at(span),
             None => error,
@@ -151,17 +151,17 @@ impl Dispenser<'_> {
 
     /// `FILE:LINE - Error during parsing: MSG`
     pub fn err(&self, message: impl Display) -> Diagnostic {
-        self.point(Diagnostic::parsing(self.file(), self.line(), message.to_string()))
+        self.at_token(Diagnostic::parsing(self.file(), self.line(), message.to_string()))
     }
 
-    /// An error that CoreDNS prints without file and line. The picture still shows the place.
+    /// An error that CoreDNS prints without file and line. The rendered snippet has both.
     pub fn bare_err(&self, message: impl Display) -> Diagnostic {
-        self.point(Diagnostic::error(message.to_string()))
+        self.at_token(Diagnostic::error(message.to_string()))
     }
 
-    /// Something CoreDNS logs but lives with.
+    /// A mistake that CoreDNS logs and ignores.
     pub fn warning(&self, message: impl Display) -> Diagnostic {
-        self.point(Diagnostic::warning(message.to_string()))
+        self.at_token(Diagnostic::warning(message.to_string()))
     }
 
     /// An argument is missing, or there is one too many.
@@ -174,14 +174,14 @@ impl Dispenser<'_> {
 
     pub fn syntax_err(&self, expected: &str) -> Diagnostic {
         let message = format!("Unexpected token '{}', expecting '{expected}'", self.val());
-        self.point(Diagnostic::syntax(self.file(), self.line(), message))
+        self.at_token(Diagnostic::syntax(self.file(), self.line(), message))
     }
 
     pub fn eof_err(&self) -> Diagnostic {
         self.err("Unexpected EOF")
     }
 
-    /// `unknown property 'x'`, and which of `known` was perhaps meant.
+    /// `unknown property 'x'`, with the nearest of `known` as help.
     pub fn unknown_property(&self, known: &[&str]) -> Diagnostic {
         let error = self.err(format_args!("unknown property '{}'", self.val()));
         match did_you_mean(self.val(), known.iter().copied()) {

@@ -1,7 +1,7 @@
-//! One Corefile as it was written, to be looked at and edited. Imports and variables are left alone.
+//! One Corefile as written, for reading and editing. Imports and variables are not expanded.
 //!
-//! A document is its text; the items below are places in it. Every edit (see `edit.rs`) changes the text and reads
-//! it anew, so what is not touched stays as it was to the byte.
+//! A document is its text; items are ranges of it. Every edit (see `edit.rs`) changes the text and parses it again, so
+//! all other text stays the same to the byte.
 
 use std::fmt;
 use std::ops::Range;
@@ -21,7 +21,7 @@ pub struct Document {
     pub(crate) items: Vec<Item>,
 }
 
-/// What stands at the top level of a file.
+/// An item at the top level of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Item {
     pub kind: ItemKind,
@@ -45,7 +45,7 @@ pub enum ItemKind {
     Import,
 }
 
-/// One directive in a block, or an import standing in the place of one.
+/// One directive or import in a block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plugin {
     /// The name first, then arguments and braces.
@@ -57,7 +57,7 @@ impl Plugin {
         self.tokens.first().map_or("", |token| &token.text)
     }
 
-    /// A cursor over the plugin's tokens, before its name.
+    /// A cursor positioned before the plugin's name.
     pub fn dispenser(&self) -> Dispenser<'_> {
         let file = self.tokens.first().map_or("", |token| token.span.file.name());
         Dispenser::new(file, &self.tokens)
@@ -74,7 +74,7 @@ impl Item {
         self.plugins.iter().position(|plugin| plugin.name() == name)
     }
 
-    /// Whether one of the keys stands for a zone that `key` stands for too, however they are spelt.
+    /// Whether one of the keys expands to a zone of `key`, whatever their spelling.
     fn serves(&self, key: &str) -> bool {
         self.keys.iter().any(|own| self.same_zone(&own.text, key))
     }
@@ -92,12 +92,12 @@ impl Item {
 }
 
 impl Document {
-    /// Reads a file called `Corefile`.
+    /// Parses a file named `Corefile`.
     pub fn parse(text: &str) -> Result<Self, Diagnostic> {
         Self::parse_named("Corefile", text)
     }
 
-    /// Reads `text`; `name` is for messages. Fails where the braces do not match up.
+    /// Parses `text`; `name` is for messages. Fails on unbalanced braces.
     pub fn parse_named(name: &str, text: &str) -> Result<Self, Diagnostic> {
         let file = SourceFile::main(name, text.as_bytes());
         let tokens = lexer::tokens(&file);
@@ -113,7 +113,7 @@ impl Document {
         self.file.text()
     }
 
-    /// Everything at the top level, in order. Edits take indices into this.
+    /// All items, in order. Edits take indices into this.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
@@ -123,7 +123,7 @@ impl Document {
         self.items.iter().enumerate().filter(|(_, item)| item.kind == ItemKind::Server)
     }
 
-    /// Index of the first server block serving the zone `key` stands for: `example.org` finds `EXAMPLE.org.:53`.
+    /// Index of the first server block that serves a zone of `key`: `example.org` finds `EXAMPLE.org.:53`.
     pub fn find_block(&self, key: &str) -> Option<usize> {
         self.blocks().find(|(_, block)| block.serves(key)).map(|(at, _)| at)
     }
@@ -142,7 +142,7 @@ pub(crate) fn range_of(tokens: &[Token]) -> Range<usize> {
     }
 }
 
-/// The grammar of `parse.rs`, but everything stays where it is.
+/// Parses the grammar of `parse.rs` without expanding anything.
 struct Reader<'a> {
     tokens: &'a [Token],
     /// The next token to read.
@@ -214,7 +214,7 @@ impl<'a> Reader<'a> {
         let close = self.peek().cloned();
         self.at += usize::from(close.is_some());
         if let (Some(open), None) = (&open, &close) {
-            // CoreDNS only looks whether the last token is a closing brace, and does not mind whose.
+            // CoreDNS only checks that the last token is a closing brace, even if it closes an inner block.
             if kind == ItemKind::Snippet || self.previous().is_none_or(|token| &*token.text != "}") {
                 return Err(self.error("Unexpected EOF", open).help("this block is never closed"));
             }
@@ -241,19 +241,19 @@ impl<'a> Reader<'a> {
         keys
     }
 
-    /// Directives up to the closing brace or the end. Only in a snippet may the brace follow on the same line, since
-    /// its body is not looked at before it is used.
+    /// Directives up to the closing brace or the end. Only in a snippet may the brace be on a directive's line, since its
+    /// body is not parsed before it is imported.
     fn plugins(&mut self, kind: ItemKind) -> Result<Vec<Plugin>, Diagnostic> {
         let mut plugins = Vec::new();
         while let Some(first) = self.peek().filter(|token| &*token.text != "}") {
             let start = self.at;
             self.at += 1;
-            // A snippet's body only has to balance, so there even a leading brace counts.
+            // A snippet's body must only be balanced, so there even a leading brace counts.
             let counts = kind == ItemKind::Snippet && &*first.text == "{";
             let mut opened: Vec<_> = counts.then_some(first).into_iter().collect();
             while let Some(token) = self.peek() {
                 match &*token.text {
-                    // An import ends with its line, whatever follows it.
+                    // An import ends with its line, even before a brace.
                     _ if &*first.text == "import" && opened.is_empty() && self.begins_line() => break,
                     "{" => opened.push(token),
                     _ if opened.is_empty() && self.begins_line() => break,

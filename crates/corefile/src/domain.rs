@@ -1,13 +1,13 @@
-//! What passes for a domain name in a Corefile, in presentation format.
+//! Domain names in a Corefile, in presentation format.
 //!
-//! Nearly anything does: only empty labels, overlong labels and names, and a dangling escape do not.
+//! Only empty labels, overlong labels and names, and an incomplete escape are invalid.
 
-/// Most octets of a name's encoding the check lets pass.
-const LONGEST_NAME: usize = 256;
-const LONGEST_LABEL: usize = 63;
+/// Maximum octets of an encoded name that the check accepts.
+const MAX_NAME: usize = 256;
+const MAX_LABEL: usize = 63;
 
-/// Whether `name` would fit into a DNS message. Written against miekg/dns, whose verdicts on odd escapes differ from
-/// those a strict reader would give.
+/// Whether `name` is valid by the rules of miekg/dns, which accept some escapes that a strict parser rejects, and the
+/// reverse.
 pub(crate) fn is_domain_name(name: &str) -> bool {
     if name.is_empty() {
         return false;
@@ -21,7 +21,7 @@ pub(crate) fn is_domain_name(name: &str) -> bool {
         match bytes[at] {
             b'\\' => {
                 escape = !escape;
-                if length + 1 > LONGEST_NAME {
+                if length + 1 > MAX_NAME {
                     return false;
                 }
                 // `\DDD` is one octet written as four, `\X` one written as two.
@@ -40,7 +40,7 @@ pub(crate) fn is_domain_name(name: &str) -> bool {
                 after_dot = true;
                 let label = at - label_start;
                 length += 1 + label;
-                if label > LONGEST_LABEL || length > LONGEST_NAME {
+                if label > MAX_LABEL || length > MAX_NAME {
                     return false;
                 }
                 label_start = at + 1;
@@ -52,19 +52,19 @@ pub(crate) fn is_domain_name(name: &str) -> bool {
     !escape
 }
 
-/// `name` with a trailing dot, unless it has one that is no escaped letter.
+/// `name` with a trailing dot, unless it has one that is not escaped.
 pub(crate) fn absolute(name: &str) -> String {
     let is_absolute = name.strip_suffix('.').is_some_and(|front| {
         let unescaped = front.trim_end_matches('\\');
         let backslashes = front.len() - unescaped.len();
-        // miekg/dns counts the bytes of the last letter too, so beyond ASCII the verdict may turn around.
+        // miekg/dns also counts the bytes of the character before the backslashes, so the result differs beyond ASCII.
         let letter = unescaped.chars().next_back().map_or(1, char::len_utf8);
         backslashes == 0 || (backslashes + letter) % 2 == 1
     });
     if is_absolute { name.to_string() } else { format!("{name}.") }
 }
 
-/// Lower case and absolute. Letters beyond ASCII are lowered one for one, as Go does it.
+/// Lower case and absolute. Characters beyond ASCII map to one character each, as in Go.
 pub(crate) fn normalize(name: &str) -> String {
     absolute(name).chars().map(|c| c.to_lowercase().next().unwrap_or(c)).collect()
 }

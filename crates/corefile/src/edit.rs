@@ -1,9 +1,9 @@
-//! Changes to a document: blocks and plugins put in, replaced and taken out, and nothing else touched.
+//! Edits of a document: insert, replace and remove blocks and plugins.
 //!
-//! Each edit is one stretch of text for another. Afterwards the document is read again, and the edit refused if
-//! anything but what was asked for reads differently than before: an unclosed quote, say, would swallow what is added.
+//! Each edit replaces one range of text. The document is then parsed again, and the edit refused if anything else parses
+//! differently than before: an unclosed quote, for example, would include the inserted text.
 //!
-//! The `put_` functions change nothing when what they are to put in is there already.
+//! The `put_` functions are idempotent.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub enum Place {
     End,
 }
 
-/// What becomes of comment lines directly above something that is removed.
+/// Whether to keep the comment lines directly above a removed item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comments {
     Keep,
@@ -35,7 +35,7 @@ pub enum Comments {
 impl Document {
     /// Inserts a block, with a blank line between it and its neighbours. Returns its index.
     ///
-    /// A block without braces takes the rest of the file, so it gets braces first.
+    /// A block without braces extends to the end of the file, so it gets braces first.
     pub fn insert_block(&mut self, place: Place, block: &NewBlock) -> Result<usize, Diagnostic> {
         let index = match place {
             Place::Before(at) => at,
@@ -43,9 +43,9 @@ impl Document {
             Place::End => self.items.len(),
         };
         if index > self.items.len() {
-            return Err(nothing_there());
+            return Err(no_such_index());
         }
-        // Built on a copy, so that a refused edit leaves no braces behind.
+        // On a copy, so that a refused edit adds no braces.
         let mut edited = self.clone();
         edited.enclose_open_blocks()?;
         let layout = Layout::of(&edited, None);
@@ -65,13 +65,13 @@ impl Document {
         };
         let mut shapes = self.shapes();
         shapes.splice(index..index, Document::parse(&new)?.shapes());
-        edited.replace_text(at..at, &edited.set_apart(at, new, &layout), &shapes)?;
+        edited.replace_text(at..at, &edited.with_blank_lines(at, new, &layout), &shapes)?;
         *self = edited;
         Ok(index)
     }
 
-    /// Puts line endings and blank lines around `new` as its place at `at` asks for.
-    fn set_apart(&self, at: usize, new: String, layout: &Layout) -> String {
+    /// Adds the line endings and blank lines that `new` needs around it at `at`.
+    fn with_blank_lines(&self, at: usize, new: String, layout: &Layout) -> String {
         let text = self.text();
         let newline = layout.newline;
         let line_breaks = match text[..at].ends_with('\n') {
@@ -83,7 +83,7 @@ impl Document {
         format!("{}{new}{trail}", newline.repeat(line_breaks))
     }
 
-    /// Takes a block, snippet or import out, and one blank line if that leaves two together.
+    /// Removes a block, snippet or import, and one blank line if two would be adjacent.
     pub fn remove_block(&mut self, index: usize, comments: Comments) -> Result<(), Diagnostic> {
         let range = self.item(index)?.range.clone();
         let range = self.lines_of(range, comments);
@@ -111,9 +111,8 @@ impl Document {
         self.replace_text(range, &new, &shapes)
     }
 
-    /// Makes sure that `block` is there: left alone if it is there word for word, replaced if another block serves its
-    /// first key, else inserted. Returns whether anything changed. An error if the other block has keys that the new
-    /// one has not, since they would be lost.
+    /// Inserts `block`, or replaces the block that serves its first key; does nothing if that has the same words. Returns
+    /// whether anything changed. Fails if the other block has keys that the new one lacks, since they would be lost.
     pub fn put_block(&mut self, place: Place, block: &NewBlock) -> Result<bool, Diagnostic> {
         let found = block.keys.first().and_then(|key| self.find_block(key));
         let Some(index) = found else {
@@ -128,14 +127,15 @@ impl Document {
         if let Some(other) =
             item.keys.iter().find(|key| !block.keys.iter().any(|new| item.same_zone(&key.text, new)))
         {
-            let message = format!("the block to replace also serves '{}'", other.text);
+            let message =
+                format!("block to replace also serves '{}', which the new block does not", other.text);
             return Err(Diagnostic::error(message).at(&other.span));
         }
         self.replace_block(index, block)?;
         Ok(true)
     }
 
-    /// Gives braces to blocks that lack them, so that they end before the next one begins.
+    /// Adds missing braces, so that each block ends before the next begins.
     fn enclose_open_blocks(&mut self) -> Result<(), Diagnostic> {
         let lacking =
             |item: &Item| item.kind != ItemKind::Import && (item.open.is_none() || item.close.is_none());
@@ -166,7 +166,7 @@ impl Document {
         let mut new = String::new();
         plugin.write(&mut new, &layout)?;
         let neighbour = match place {
-            Place::Before(at) | Place::After(at) => Some(item.plugins.get(at).ok_or_else(nothing_there)?),
+            Place::Before(at) | Place::After(at) => Some(item.plugins.get(at).ok_or_else(no_such_index)?),
             Place::End => item.plugins.last(),
         };
         let range = match (place, neighbour, item.open.as_ref().zip(item.close.as_ref())) {
@@ -210,7 +210,7 @@ impl Document {
     /// Replaces a plugin. Comments before and after it stay, those inside its braces go.
     pub fn replace_plugin(&mut self, block: usize, plugin: usize, new: &Stanza) -> Result<(), Diagnostic> {
         let item = self.block(block)?;
-        let range = item.plugins.get(plugin).ok_or_else(nothing_there)?.range();
+        let range = item.plugins.get(plugin).ok_or_else(no_such_index)?.range();
         let mut layout = Layout::of(self, Some(item));
         if let Some(indent) = indent_at(self.text(), range.start) {
             layout.plugin = indent.to_string();
@@ -229,14 +229,14 @@ impl Document {
         comments: Comments,
     ) -> Result<(), Diagnostic> {
         let item = self.block(block)?;
-        let range = item.plugins.get(plugin).ok_or_else(nothing_there)?.range();
+        let range = item.plugins.get(plugin).ok_or_else(no_such_index)?.range();
         let range = self.lines_of(range, comments);
         let mut shapes = self.shapes();
         shapes[block].plugins.remove(plugin);
         self.replace_text(range, "", &shapes)
     }
 
-    /// Makes sure that the block has `plugin`, word for word. Returns whether it had to be inserted.
+    /// Inserts `plugin` unless the block has one with the same words. Returns whether it was inserted.
     pub fn put_plugin(&mut self, block: usize, place: Place, plugin: &Stanza) -> Result<bool, Diagnostic> {
         let item = self.block(block)?;
         let mut new = String::new();
@@ -249,7 +249,7 @@ impl Document {
         Ok(true)
     }
 
-    /// The place to write a new line after the one `at` is on.
+    /// The position after the line that `at` is on; prepends a line ending to `new` if that line has none.
     fn line_after(&self, at: usize, new: &mut String, layout: &Layout) -> Range<usize> {
         let end = self.end_of_line(at);
         if !self.text()[..end].ends_with('\n') {
@@ -259,15 +259,15 @@ impl Document {
     }
 }
 
-/// The knife.
+/// Positions, ranges and the text replacement shared by all edits.
 impl Document {
     fn item(&self, index: usize) -> Result<&Item, Diagnostic> {
-        self.items.get(index).ok_or_else(nothing_there)
+        self.items.get(index).ok_or_else(no_such_index)
     }
 
     fn block(&self, index: usize) -> Result<&Item, Diagnostic> {
         let item = self.item(index)?;
-        if item.kind == ItemKind::Import { Err(nothing_there()) } else { Ok(item) }
+        if item.kind == ItemKind::Import { Err(no_such_index()) } else { Ok(item) }
     }
 
     /// End of the line `at` is on, or `at` if another token follows on that line.
@@ -283,7 +283,7 @@ impl Document {
         let mut start = line_start(text, at);
         while let Some(before) = text[..start].strip_suffix('\n') {
             let above = line_start(text, before.len());
-            // A line within a quoted token may look like a comment.
+            // A line inside a quoted token may look like a comment.
             let word = self.tokens.iter().any(|token| token.span.start < start && above < token.span.end);
             if word || !text[above..start].trim_start().starts_with('#') {
                 break;
@@ -293,7 +293,7 @@ impl Document {
         start
     }
 
-    /// `range` widened to whole lines, as far as it has them to itself.
+    /// `range` extended to whole lines where no other token shares them.
     fn lines_of(&self, range: Range<usize>, comments: Comments) -> Range<usize> {
         let text = self.text();
         let mut end = self.end_of_line(range.end);
@@ -301,7 +301,7 @@ impl Document {
             Some(_) if comments == Comments::Remove => self.comments_above(range.start),
             Some(_) => line_start(text, range.start),
             None => {
-                // The line goes on before the range, so its ending has to stay.
+                // The line begins before the range, so its line ending stays.
                 end = text[..end].trim_end_matches(['\r', '\n']).len().max(range.end);
                 range.start
             }
@@ -324,20 +324,22 @@ impl Document {
         self.items.iter().map(shape).collect()
     }
 
-    /// Puts `new` in the place of `range`. The document has to read as `expected` afterwards, or nothing is changed.
+    /// Replaces `range` by `new`. Fails without a change unless the document then parses as `expected`.
     fn replace_text(&mut self, range: Range<usize>, new: &str, expected: &[Shape]) -> Result<(), Diagnostic> {
         let text = self.text();
         let text = format!("{}{new}{}", &text[..range.start], &text[range.end..]);
         let edited = Self::parse_named(self.name(), &text)?;
         if edited.shapes() != expected {
-            return Err(Diagnostic::error("the edit would change how the rest of the file is read"));
+            return Err(Diagnostic::error(
+                "edit refused: it would change how the rest of the file is parsed",
+            ));
         }
         *self = edited;
         Ok(())
     }
 }
 
-/// What an item says, without where it stands.
+/// The content of an item without its position.
 #[derive(Debug, PartialEq, Eq)]
 struct Shape {
     kind: ItemKind,
@@ -350,6 +352,6 @@ fn words_of(text: &str) -> Vec<Arc<str>> {
     tokens.into_iter().map(|token| token.text).collect()
 }
 
-fn nothing_there() -> Diagnostic {
-    Diagnostic::error("no such place in the document")
+fn no_such_index() -> Diagnostic {
+    Diagnostic::error("the document has no item or plugin at this index")
 }

@@ -1,12 +1,11 @@
 //! Environment variables in tokens: `{%NAME%}` first, then `{$NAME}`.
 //!
-//! They are filled in token by token after lexing, so a value with spaces stays one token. What a value brings in
-//! is looked at again: a variable may name another.
+//! They are expanded token by token after lexing, so a value with spaces stays one token. Values are expanded again: a
+//! variable may refer to another.
 
-/// A variable that names itself never ends in CoreDNS: it hangs. Here the text stays as it is after so many rounds
-/// or so many bytes.
-const MOST_ROUNDS: usize = 1000;
-const MOST_BYTES: usize = 1 << 20;
+/// CoreDNS hangs on a variable that refers to itself. Here expansion stops after this many rounds or bytes.
+const MAX_ROUNDS: usize = 1000;
+const MAX_BYTES: usize = 1 << 20;
 
 pub(crate) fn replace(text: &str, value_of: &dyn Fn(&str) -> String) -> Option<String> {
     if !text.contains("{%") && !text.contains("{$") {
@@ -17,9 +16,9 @@ pub(crate) fn replace(text: &str, value_of: &dyn Fn(&str) -> String) -> Option<S
 }
 
 fn replace_form(mut text: String, open: &str, close: &str, value_of: &dyn Fn(&str) -> String) -> String {
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let Some(start) = text.find(open) else { break };
-        // The end is looked for from the start of the opening, so `{%}` ends inside its own beginning.
+        // CoreDNS searches the end from the start of the opening, so `{%}` is no reference.
         let Some(length) = text[start..].find(close) else { break };
         if length <= open.len() {
             break;
@@ -27,7 +26,7 @@ fn replace_form(mut text: String, open: &str, close: &str, value_of: &dyn Fn(&st
         let reference = text[start..start + length + close.len()].to_string();
         let name = &reference[open.len()..length];
         text = text.replace(&reference, &value_of(name));
-        if text.len() > MOST_BYTES {
+        if text.len() > MAX_BYTES {
             break;
         }
     }
@@ -67,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_stays() {
+    fn incomplete_references_stay() {
         check("{$}", "{$}");
         check("{%}", "{%}");
         check("{%%}", "{%%}");
@@ -76,10 +75,10 @@ mod tests {
     }
 
     #[test]
-    fn values_are_looked_at_again() {
+    fn values_are_expanded_again() {
         check("{$B}", "one");
         check("{%B%}", "one");
-        // The percent form is done with by the time the dollar form brings one in.
+        // The percent form is expanded before the dollar form, so this one stays.
         check("{$P}", "{%A%}");
         check("{$LOOP}", "{$LOOP}");
     }

@@ -1,18 +1,18 @@
-//! Files matching an import pattern, as Go's `filepath.Glob` finds them: sorted within each directory, hidden files
-//! not spared, I/O errors not mentioned. `*` and `?` stop at a slash; a backslash takes the next character as it is.
+//! Go's `filepath.Glob`, for import patterns: sorted within each directory, including hidden files, ignoring I/O errors.
+//! `*` and `?` do not match a slash; a backslash escapes the next character.
 //!
-//! Character classes are not here: the parser refuses a pattern with both brackets, and one bracket alone is an error
-//! (opening) or a letter (closing).
+//! Character classes are not implemented: the parser rejects a pattern with both brackets, and one bracket alone is an
+//! error (opening) or a literal (closing).
 
 use crate::path;
 use crate::source::Source;
 
-/// The pattern is malformed: a lone `[`, or a backslash with nothing behind it.
+/// The pattern is malformed: it has a `[`, or ends with a backslash.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadPattern;
 
 pub(crate) fn glob(pattern: &str, source: &dyn Source) -> Result<Vec<String>, BadPattern> {
-    // Only as much of the pattern is checked here as an empty name reaches; so does Go.
+    // Checks only the part of the pattern that an empty name reaches, as Go does.
     matches(pattern, "")?;
     if !has_wildcard(pattern) {
         return Ok(if source.exists(pattern) { vec![pattern.to_string()] } else { Vec::new() });
@@ -51,7 +51,7 @@ fn matches(mut pattern: &str, mut name: &str) -> Result<bool, BadPattern> {
         if star && chunk.is_empty() {
             return Ok(!name.contains('/'));
         }
-        // The last chunk has to reach the end of the name; the others only have to fit somewhere.
+        // The last chunk must match to the end of the name; the others may match anywhere.
         let fits = |after: &str| !rest.is_empty() || after.is_empty();
         if let Some(after) = match_chunk(chunk, name)?
             && fits(after)
@@ -77,7 +77,7 @@ fn matches(mut pattern: &str, mut name: &str) -> Result<bool, BadPattern> {
     Ok(name.is_empty())
 }
 
-/// Bytes of `pattern` up to the next star that is one.
+/// Bytes of `pattern` before the next unescaped star.
 fn chunk_length(pattern: &str) -> usize {
     let mut escaped = false;
     for (at, c) in pattern.char_indices() {
@@ -91,7 +91,8 @@ fn chunk_length(pattern: &str) -> usize {
     pattern.len()
 }
 
-/// What is left of `name` after `chunk`, if it begins with it. A chunk is checked to its end even after a mismatch.
+/// The rest of `name` after `chunk`, or `None` if it does not match. The chunk's syntax is checked even after a
+/// mismatch.
 fn match_chunk<'a>(chunk: &str, name: &'a str) -> Result<Option<&'a str>, BadPattern> {
     let mut left = name.chars();
     let mut failed = false;

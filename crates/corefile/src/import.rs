@@ -1,7 +1,7 @@
-//! `import`: a snippet's or other files' tokens in place of the directive.
+//! `import`: replaces the directive by the tokens of a snippet or of other files.
 //!
-//! A snippet of that name comes first. Otherwise the argument is a path, relative to the file the line stands in, with
-//! at most one `*` and one `?`.
+//! A snippet of that name takes precedence. Otherwise the argument is a path, relative to the importing file, with at
+//! most one `*` and one `?`.
 
 use crate::diagnostic::Diagnostic;
 use crate::glob::{BadPattern, glob};
@@ -13,47 +13,47 @@ use crate::span::SourceFile;
 use crate::suggest::nearest;
 use crate::token::Token;
 
-/// Caps on how often a parse may import, which is what stops loops.
-const MOST_SNIPPET_EXPANSIONS: usize = 10_000;
-const MOST_FILE_EXPANSIONS: usize = 100_000;
+/// Limits on the imports of one parse, which stop loops.
+const MAX_SNIPPET_EXPANSIONS: usize = 10_000;
+const MAX_FILE_EXPANSIONS: usize = 100_000;
 
 impl Parser<'_> {
-    /// Replaces the import the tape stands on. The first token brought in becomes the current one.
+    /// Replaces the import at the current token. The first imported token becomes the current one.
     pub(crate) fn import(&mut self) -> Result<(), Diagnostic> {
-        if !self.tape.advance_on_line() {
+        if !self.tokens.advance_on_line() {
             return Err(self.argument_error());
         }
-        let pattern = self.filled_in();
+        let pattern = self.expanded();
         if pattern.is_empty() {
             return Err(self.error("Import requires a non-empty filepath"));
         }
-        if self.tape.advance_on_line() {
+        if self.tokens.advance_on_line() {
             return Err(self.error("Import takes only one argument (glob pattern or file)"));
         }
         if let Some(tokens) = self.snippets.get(&*pattern) {
-            if self.snippet_expansions >= MOST_SNIPPET_EXPANSIONS {
+            if self.snippet_expansions >= MAX_SNIPPET_EXPANSIONS {
                 return Err(self.too_many_expansions("snippet"));
             }
             self.snippet_expansions += 1;
-            self.tape.splice_import(tokens);
+            self.tokens.splice_import(tokens);
         } else {
-            if self.file_expansions >= MOST_FILE_EXPANSIONS {
+            if self.file_expansions >= MAX_FILE_EXPANSIONS {
                 return Err(self.too_many_expansions("file"));
             }
             self.file_expansions += 1;
             let tokens = self.imported_tokens(&pattern)?;
-            self.tape.splice_import(&tokens);
+            self.tokens.splice_import(&tokens);
         }
         Ok(())
     }
 
-    /// CoreDNS names the snippet cap in both cases.
+    /// CoreDNS reports the limit of snippets in both cases.
     pub(crate) fn too_many_expansions(&self, of: &str) -> Diagnostic {
-        self.error(format!("maximum {of} import depth ({MOST_SNIPPET_EXPANSIONS}) exceeded"))
+        self.error(format!("maximum {of} import depth ({MAX_SNIPPET_EXPANSIONS}) exceeded"))
     }
 
     fn imported_tokens(&mut self, pattern: &str) -> Result<Vec<Token>, Diagnostic> {
-        let importing = self.tape.current().map_or(&*self.name, |token| token.span.file.name());
+        let importing = self.tokens.current().map_or(&*self.name, |token| token.span.file.name());
         let full = if pattern.starts_with('/') {
             pattern.to_string()
         } else {
@@ -80,11 +80,11 @@ impl Parser<'_> {
         Ok(tokens)
     }
 
-    /// A pattern may match nothing, a plain name may not.
+    /// A pattern without matches is a warning, a missing file an error.
     fn report_no_files(&mut self, pattern: &str, full: &str) -> Result<(), Diagnostic> {
         if full.contains(['*', '?', '[', ']']) {
             let warning = Diagnostic::warning(format!("No files matching import glob pattern: {pattern}"));
-            let warning = match self.tape.current() {
+            let warning = match self.tokens.current() {
                 Some(token) => warning.at(&token.span),
                 None => warning,
             };
@@ -109,7 +109,7 @@ impl Parser<'_> {
                     ReadError::Read(why) => format!("Could not read tokens while importing {file}: {why}"),
                 })
             })?;
-            // Patterns are absolute and so are the files found; only the spelling may still want cleaning.
+            // Patterns and the files found are absolute; the path may still need cleaning.
             let tokens = lexer::tokens(&SourceFile::imported(&path::clean(file), &bytes));
             self.lexed.insert(file.to_string(), tokens);
         }

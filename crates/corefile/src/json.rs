@@ -1,7 +1,6 @@
 //! JSON text as Go's encoder writes it.
 
-/// Appends `text` as a JSON string. Go also escapes what could hurt inside HTML, and the two Unicode line
-/// separators.
+/// Appends `text` as a JSON string. Go also escapes `<`, `>` and `&`, and the two Unicode line separators.
 pub(crate) fn push_string(out: &mut String, text: &str) {
     out.push('"');
     for c in text.chars() {

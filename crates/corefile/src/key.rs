@@ -1,4 +1,4 @@
-//! Keys of server blocks: `[scheme://]ZONE[:PORT]`, and the zones they stand for.
+//! Keys of server blocks, `[scheme://]ZONE[:PORT]`, and the zones they expand to.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::domain;
 use crate::reverse::{self, Prefix};
 use crate::span::Span;
 
-/// How queries arrive.
+/// The transport of a server block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Scheme {
     Dns,
@@ -17,7 +17,7 @@ pub enum Scheme {
     Grpc,
     Https,
     Https3,
-    /// Taken in a key, but CoreDNS listens on nothing for it.
+    /// Accepted in a key, but CoreDNS does not listen for it.
     Unix,
 }
 
@@ -37,7 +37,7 @@ impl Scheme {
         }
     }
 
-    /// Port when the key names none. Plain DNS has the one of the command line.
+    /// Port of a key without one. For plain DNS it is that of the command line.
     pub fn default_port(self, dns_port: &str) -> &str {
         match self {
             Scheme::Dns => dns_port,
@@ -47,7 +47,7 @@ impl Scheme {
         }
     }
 
-    /// Takes the scheme off the front of `text`; what has none, or an unknown one, is plain DNS as it stands.
+    /// Splits the scheme off `text`. Without a scheme or with an unknown one, all of `text` is a plain DNS key.
     pub fn split(text: &str) -> (Scheme, &str) {
         let found = Scheme::ALL.into_iter().find_map(|scheme| {
             let rest = text.strip_prefix(scheme.as_str())?.strip_prefix("://")?;
@@ -63,13 +63,13 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// One zone to be served. Displays as `dns://example.org.:53`.
+/// One zone to serve. Displays as `dns://example.org.:53`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ZoneKey {
     pub scheme: Scheme,
     /// Absolute and in lower case.
     pub zone: String,
-    /// A whole number, but not always a port: `:70000` and `:-1` pass here, and fail when listening.
+    /// An integer, but not always a port: `:70000` and `:-1` are accepted here and fail when listening.
     pub port: String,
     pub span: Span,
 }
@@ -87,7 +87,7 @@ impl fmt::Display for ZoneKey {
     }
 }
 
-/// The zones of all keys of a block, in order, each CIDR key expanded in its place.
+/// The zones of all keys of a block, in order, with CIDR keys expanded.
 pub fn block_zones(block: &ServerBlock, dns_port: &str) -> Result<Vec<ZoneKey>, Diagnostic> {
     let mut zones = Vec::new();
     for key in &block.keys {
@@ -96,13 +96,13 @@ pub fn block_zones(block: &ServerBlock, dns_port: &str) -> Result<Vec<ZoneKey>, 
     Ok(zones)
 }
 
-/// The zones one key stands for: one, or more for a prefix that ends within a label.
+/// The zones of one key: more than one for a prefix that ends within a label.
 pub fn expand(key: &str, span: &Span, dns_port: &str) -> Result<Vec<ZoneKey>, Diagnostic> {
     let invalid = |message: String| Diagnostic::inspecting(message).at(span);
     let (scheme, rest) = Scheme::split(key);
     let (hosts, port) = split_host_port(rest).map_err(invalid)?;
     for host in &hosts {
-        // Once more with the trailing dot, which may make a name too long that was not.
+        // Checked again with the trailing dot, which may make the name too long.
         split_host_port(&domain::absolute(host)).map_err(invalid)?;
     }
     let port = port.unwrap_or_else(|| scheme.default_port(dns_port).to_string());
@@ -115,8 +115,8 @@ pub fn expand(key: &str, span: &Span, dns_port: &str) -> Result<Vec<ZoneKey>, Di
     Ok(hosts.iter().map(zone_key).collect())
 }
 
-/// The zones `name` stands for, without scheme and port. None if it is not valid: what is not a zone is passed over in
-/// silence wherever CoreDNS uses this.
+/// The zones of `name`, without scheme and port. Empty if `name` is invalid: CoreDNS ignores invalid zones wherever it
+/// uses this.
 pub fn normalize_exact(name: &str) -> Vec<String> {
     let (_, rest) = Scheme::split(name);
     match split_host_port(rest) {
@@ -125,7 +125,7 @@ pub fn normalize_exact(name: &str) -> Vec<String> {
     }
 }
 
-/// The zones a plugin is to handle: those given as its arguments, or else the block's own.
+/// The zones of a plugin: those of its arguments, or else the block's.
 pub fn zones_from_args_or_block<S: AsRef<str>>(args: &[S], block: &[ZoneKey]) -> Vec<String> {
     if args.is_empty() {
         return block.iter().map(|key| key.zone.clone()).collect();
@@ -133,8 +133,8 @@ pub fn zones_from_args_or_block<S: AsRef<str>>(args: &[S], block: &[ZoneKey]) ->
     args.iter().flat_map(|arg| normalize_exact(arg.as_ref())).collect()
 }
 
-/// Splits off a port and expands a prefix. An address without a mask is a name like any other, and its last group may
-/// well be taken for a port.
+/// Splits off a port and expands a prefix. An address without a mask is an ordinary name, and the last group of an IPv6
+/// address may be read as a port.
 fn split_host_port(text: &str) -> Result<(Vec<String>, Option<String>), String> {
     let colon = text.rfind(':');
     if text.is_empty() || colon == Some(text.len() - 1) {
@@ -157,7 +157,7 @@ fn split_host_port(text: &str) -> Result<(Vec<String>, Option<String>), String> 
     Ok((reverse::zones(prefix), port))
 }
 
-/// A number as Go's `Atoi` takes it, sign and leading zeros included, written plainly.
+/// An integer that Go's `Atoi` accepts, without its plus sign and leading zeros.
 fn whole_number(text: &str) -> Option<String> {
     text.parse::<i64>().ok().map(|number| number.to_string())
 }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_else_passes() {
+    fn odd_keys_that_coredns_accepts() {
         check("ftp://example.org", &["dns://ftp://example.org.:53"]);
         check("TLS://example.org", &["dns://tls://example.org.:53"]);
         check("example.org:domain", &["dns://example.org:domain.:53"]);
@@ -231,7 +231,7 @@ mod tests {
         let label = "a".repeat(63);
         check_error(
             &format!("{label}.{label}.{label}.{}:53", "a".repeat(63)),
-            // Fits without its last dot, but not with it: CoreDNS asks twice.
+            // Fits without its last dot, but not with it: CoreDNS checks twice.
             "specified zone is too long: 256 > 255",
         );
     }

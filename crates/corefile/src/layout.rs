@@ -1,22 +1,21 @@
-//! How a document is laid out, so that what is added looks like what is there: indentation, line endings, and where
-//! lines begin and end.
+//! Indentation, line endings and line positions of a document, so that inserted text has the style of the rest.
 
 use crate::document::{Document, Item};
 
 const DEFAULT_INDENT: &str = "    ";
 
-/// White space to write new text with.
+/// White space for new text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub newline: &'static str,
     /// Before a plugin's name.
     pub plugin: String,
-    /// Added to that before a property between a plugin's braces.
+    /// Additional indentation of a property between a plugin's braces.
     pub step: String,
 }
 
 impl Layout {
-    /// Layout used inside `block`, or failing that anywhere in the document.
+    /// The layout of `block`, or else of the first block that shows one.
     pub fn of(document: &Document, block: Option<&Item>) -> Self {
         let text = document.text();
         let newline = match text.find('\n') {
@@ -26,7 +25,7 @@ impl Layout {
         let blocks = || block.into_iter().chain(document.items());
         let plugin = blocks().find_map(|item| plugin_indent(text, item));
         let step = blocks().find_map(|item| property_step(text, item));
-        // What a block's plugins are set in by is also what to set properties in by.
+        // Properties are indented by as much again as plugins.
         let plugin = plugin.unwrap_or_else(|| DEFAULT_INDENT.to_string());
         let step = step.unwrap_or_else(|| match plugin.as_str() {
             "" => DEFAULT_INDENT.to_string(),
@@ -50,13 +49,13 @@ fn property_step(text: &str, item: &Item) -> Option<String> {
     })
 }
 
-/// The white space before `at`, if there is nothing else before it on its line.
+/// The white space before `at`, if only white space precedes it on its line.
 pub(crate) fn indent_at(text: &str, at: usize) -> Option<&str> {
     let before = &text[line_start(text, at)..at];
     before.chars().all(char::is_whitespace).then_some(before)
 }
 
-/// Start of the line that `at` is on. A byte order mark is before the first line.
+/// Start of the line that `at` is on; on the first line after a byte order mark.
 pub(crate) fn line_start(text: &str, at: usize) -> usize {
     match text[..at].rfind('\n') {
         Some(newline) => newline + 1,
@@ -70,7 +69,7 @@ pub(crate) fn line_end(text: &str, at: usize) -> usize {
     text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
 }
 
-/// Whether the line ending at `at`, which begins the next one, is blank. So is what is before the first.
+/// Whether the line before the one that begins at `at` is blank; true before the first line.
 pub(crate) fn blank_before(text: &str, at: usize) -> bool {
     match text[..at].strip_suffix('\n') {
         Some(before) => text[line_start(text, before.len())..at].trim().is_empty(),
@@ -78,7 +77,7 @@ pub(crate) fn blank_before(text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether the line beginning at `at` is blank. So is what is after the last.
+/// Whether the line that begins at `at` is blank; true after the last line.
 pub(crate) fn blank_after(text: &str, at: usize) -> bool {
     text[at..line_end(text, at)].trim().is_empty()
 }

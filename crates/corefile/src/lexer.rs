@@ -1,12 +1,12 @@
-//! Text to tokens, losing nothing.
+//! Lossless lexer.
 //!
-//! The rules are few and odd, and all of CoreDNS's making:
-//! - tokens end at Unicode white space; a carriage return is not there at all, even in the middle of a token;
+//! The rules are CoreDNS's:
+//! - tokens end at Unicode white space; carriage returns are ignored, even in the middle of a token;
 //! - a token that begins with `"` runs to the next `"` not preceded by `\`; that is the only escape. It ends at the
-//!   closing quote, so `"a"b` is two tokens. Inside a token a quote is a letter like any other;
-//! - `#` hides the rest of the line, but after the letters of a token only up to the next white space:
+//!   closing quote, so `"a"b` is two tokens. Inside a token a quote is an ordinary character;
+//! - `#` begins a comment to the end of the line, but directly after a token only to the next white space:
 //!   `foo#bar baz` is `foo` and `baz`;
-//! - a quote never closed ends with the file, and if nothing stood in it there is no token.
+//! - an unclosed quote ends with the file; if it is empty there is no token.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ pub fn tokens(file: &Arc<SourceFile>) -> Vec<Token> {
         .collect()
 }
 
-/// Tokens and trivia of `file`, which together are every byte of it.
+/// Tokens and trivia of `file`; together they are every byte of it.
 pub fn pieces(file: &Arc<SourceFile>) -> Vec<Piece> {
     let mut lexer = Lexer { file, at: 0, line: 1, column: 1, pieces: Vec::new() };
     if lexer.peek() == Some(BYTE_ORDER_MARK) {
@@ -124,7 +124,7 @@ impl Lexer<'_> {
     fn word(&mut self) {
         let start = self.mark();
         let mut text = String::new();
-        // Carriage returns count as part of the word only when more of it follows them.
+        // A carriage return belongs to the word only if more of the word follows.
         let mut end = start;
         while let Some(c) = self.peek() {
             match c {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn carriage_returns_are_not_there() {
+    fn carriage_returns_are_ignored() {
         check("foo\r\nbar\r\n", &[(1, 1, "foo"), (2, 1, "bar")]);
         check("fo\ro", &[(1, 1, "foo")]);
         check("\r\"a b\"", &[(1, 2, "a b")]);

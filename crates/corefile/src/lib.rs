@@ -1,24 +1,24 @@
-//! The Corefile, from bytes to meaning and back again.
+//! The Corefile: parsing and lossless editing.
 //!
-//! Reading goes one way, in four steps, each a file of its own:
+//! Parsing has four steps, each in its own file:
 //!
 //! ```text
 //! bytes ──lexer──→ tokens ──parse──→ server blocks ──key──→ zones to serve
 //!                    ↑ env, import        └──dispenser──→ a plugin's setup
 //! ```
 //!
-//! - [`lexer`] cuts text into tokens and trivia without losing a byte.
+//! - [`lexer`] splits text into tokens and trivia, which together are every byte of it.
 //! - [`parse`](mod@parse) groups tokens into [`ServerBlock`]s, expanding snippets, imports and environment
-//!   variables on the way. Files and variables come through a [`Source`], so tests and fuzzers need no disk.
-//! - [`key`] turns the keys of a block into zones, [`reverse`] the CIDR ones, [`overlap`] finds those served twice.
-//! - [`Dispenser`] is the cursor a plugin's setup walks over its tokens with.
+//!   variables. It reads files and variables through a [`Source`], so tests and fuzzers need no disk.
+//! - [`key`] expands the keys of a block to zones, [`reverse`] does so for CIDR keys, [`overlap`] finds duplicate zones.
+//! - [`Dispenser`] is the cursor with which a plugin's setup reads its tokens.
 //!
-//! Whatever goes wrong is a [`Diagnostic`]: it prints CoreDNS's own line, and can draw the place in the file.
+//! Every error is a [`Diagnostic`]: it displays CoreDNS's own line and renders an annotated snippet of the file.
 //!
-//! Editing is separate: a [`Document`] holds one file as it was written and changes only what it is told to.
+//! Editing is separate: a [`Document`] is one file as written; an edit changes only the text it is asked to.
 //!
-//! The behaviour is CoreDNS's to the letter, oddities included, because the files are other people's. Where an
-//! oddity looks like a mistake here, a comment says so. The crate knows no plugin and what none of them means.
+//! The behaviour is exactly CoreDNS's, quirks included, because existing files rely on it. Comments mark quirks that
+//! look like mistakes. The crate knows no plugin.
 #![forbid(unsafe_code)]
 
 pub mod block;
@@ -44,8 +44,8 @@ pub mod source;
 pub mod span;
 pub mod stanza;
 pub mod suggest;
-mod tape;
 pub mod token;
+mod token_buffer;
 
 pub use block::{Directive, ServerBlock};
 pub use canonical::canonical_json;
@@ -54,7 +54,7 @@ pub use dispenser::Dispenser;
 pub use document::{Document, Item, ItemKind, Plugin};
 pub use edit::{Comments, Place};
 pub use key::{Scheme, ZoneKey, block_zones, normalize_exact, zones_from_args_or_block};
-pub use overlap::{Listening, check_overlap};
+pub use overlap::{ZoneListener, check_overlap};
 pub use parse::{Parsed, parse, read};
 pub use source::{Disk, Memory, Source};
 pub use span::{SourceFile, Span};

@@ -1,4 +1,4 @@
-//! Zones served twice: the same zone and port on the same address, or on every address and on one of them.
+//! Finds duplicate zones: the same zone and port on the same address, or on all addresses and on one of them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,18 +9,18 @@ use crate::span::Span;
 
 /// One zone on one listening address. Displays as `dns://example.org.:53 on 127.0.0.1`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listening {
+pub struct ZoneListener {
     pub scheme: Scheme,
     pub zone: String,
     pub port: String,
-    /// Empty for every address.
+    /// Empty for all addresses.
     pub address: String,
-    /// Whether a view decides which queries the block takes; such blocks may share a zone.
+    /// Whether the block has a view, which selects its queries; such blocks may share a zone.
     pub filtered: bool,
     pub span: Option<Span>,
 }
 
-impl Listening {
+impl ZoneListener {
     pub fn new(key: &ZoneKey, address: &str, filtered: bool) -> Self {
         Self {
             scheme: key.scheme,
@@ -41,7 +41,7 @@ impl Listening {
     }
 }
 
-impl fmt::Display for Listening {
+impl fmt::Display for ZoneListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}:{}", self.scheme, self.zone, self.port)?;
         if !self.address.is_empty() {
@@ -51,27 +51,27 @@ impl fmt::Display for Listening {
     }
 }
 
-/// Finds the first of `all`, in the order of the Corefile, that clashes with an earlier one.
-pub fn check_overlap(all: &[Listening]) -> Result<(), Diagnostic> {
-    let mut registered: HashMap<_, &Listening> = HashMap::new();
-    // The latest registered on any address, by what it would be on every address.
-    let mut anywhere: HashMap<_, &Listening> = HashMap::new();
+/// Reports the first of `all`, in the order of the Corefile, that conflicts with an earlier one.
+pub fn check_overlap(all: &[ZoneListener]) -> Result<(), Diagnostic> {
+    let mut registered: HashMap<_, &ZoneListener> = HashMap::new();
+    // The last registered of each zone and port, whatever its address.
+    let mut anywhere: HashMap<_, &ZoneListener> = HashMap::new();
     for new in all {
         if let Some(first) = registered.get(&new.identity()) {
             if new.filtered {
                 continue;
             }
             let error = Diagnostic::error(format!("cannot serve {new} - it is already defined"));
-            return Err(point(error, new, first));
+            return Err(with_positions(error, new, first));
         }
-        let clash = match anywhere.get(&new.on_every_address()) {
+        let conflict = match anywhere.get(&new.on_every_address()) {
             Some(first) if new.address.is_empty() => Some(*first),
             Some(_) => registered.get(&new.on_every_address()).copied(),
             None => None,
         };
-        if let Some(first) = clash {
+        if let Some(first) = conflict {
             let message = format!("cannot serve {new} - zone overlap listener capacity with {first}");
-            return Err(point(Diagnostic::error(message), new, first));
+            return Err(with_positions(Diagnostic::error(message), new, first));
         }
         if !new.filtered {
             registered.insert(new.identity(), new);
@@ -81,13 +81,13 @@ pub fn check_overlap(all: &[Listening]) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn point(error: Diagnostic, new: &Listening, first: &Listening) -> Diagnostic {
+fn with_positions(error: Diagnostic, new: &ZoneListener, first: &ZoneListener) -> Diagnostic {
     let error = match &new.span {
         Some(span) => error.at(span),
         None => error,
     };
     match &first.span {
-        Some(span) => error.help(format!("it is served already at {}:{}", span.file.name(), span.line)),
+        Some(span) => error.help(format!("first defined at {}:{}", span.file.name(), span.line)),
         None => error,
     }
 }
@@ -103,7 +103,7 @@ mod tests {
             .map(|text| {
                 let (text, filtered) = text.strip_suffix('?').map_or((*text, false), |text| (text, true));
                 let (zone, address) = text.split_once('@').unwrap_or((text, ""));
-                Listening {
+                ZoneListener {
                     scheme: Scheme::Dns,
                     zone: zone.to_string(),
                     port: "53".to_string(),
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn clashes() {
+    fn conflicts() {
         check(&["a.", "b."], Ok(()));
         check(&["a.", "a."], Err("cannot serve dns://a.:53 - it is already defined"));
         check(&["a.@::1", "a.@::1"], Err("cannot serve dns://a.:53 on ::1 - it is already defined"));
@@ -131,7 +131,7 @@ mod tests {
             &["a.", "a.@::1"],
             Err("cannot serve dns://a.:53 on ::1 - zone overlap listener capacity with dns://a.:53"),
         );
-        // The one named is the last registered, not the first.
+        // The message names the last registered, not the first.
         check(
             &["a.@::1", "a.@::2", "a."],
             Err("cannot serve dns://a.:53 - zone overlap listener capacity with dns://a.:53 on ::2"),

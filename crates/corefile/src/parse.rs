@@ -1,15 +1,15 @@
-//! Tokens to server blocks.
+//! Parses tokens into server blocks.
 //!
 //! ```text
 //! file    = { [ import ] [ snippet | block ] }
-//! block   = key { [","] key } ( "{" body "}" | NEWLINE body )      keys on one line, a trailing comma goes on
+//! block   = key { [","] key } ( "{" body "}" | NEWLINE body )      keys on one line, continued after a comma
 //! snippet = "(" name ")" "{" body "}"
 //! body    = { directive | import }
 //! directive = name { argument } [ "{" ... "}" ]                    one line, braces span more
 //! ```
 //!
-//! A block without braces swallows the rest of the file, up to a stray closing brace. Only the first error is
-//! reported, and it is the one CoreDNS reports first.
+//! A block without braces extends to the end of the file or to a stray closing brace. Only the first error is reported,
+//! the one that CoreDNS reports.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,22 +21,22 @@ use crate::lexer;
 use crate::source::Source;
 use crate::span::{SourceFile, Span};
 use crate::suggest::did_you_mean;
-use crate::tape::Tape;
 use crate::token::Token;
+use crate::token_buffer::TokenBuffer;
 
-/// A file that parsed.
+/// The result of a parse.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Parsed {
     pub blocks: Vec<ServerBlock>,
-    /// What CoreDNS would log while reading, such as an import pattern that matched nothing.
+    /// Warnings that CoreDNS logs while parsing, such as an import pattern without matches.
     pub warnings: Vec<Diagnostic>,
-    /// The first directive that is not among the known ones. Only [`read`] gives such a result.
+    /// The first unknown directive; set by [`read`] only.
     pub unknown: Option<Diagnostic>,
 }
 
-/// Parses the Corefile `contents`, called `name` in messages. A directive not in `known` is an error; `None` takes any.
+/// Parses the Corefile `contents`, named `name` in messages. A directive not in `known` is an error; `None` accepts any.
 ///
-/// No blocks at all is a success; what to serve then is the caller's business.
+/// A file without blocks is valid; the caller decides what to serve then.
 pub fn parse(
     name: &str,
     contents: &[u8],
@@ -47,7 +47,7 @@ pub fn parse(
     parsed.unknown.take().map_or(Ok(parsed), Err)
 }
 
-/// The same, but a directive that is not known is remembered and the rest is read.
+/// As [`parse`](fn@parse), but reports an unknown directive in [`Parsed::unknown`] and parses the rest.
 pub fn read(
     name: &str,
     contents: &[u8],
@@ -55,10 +55,9 @@ pub fn read(
     source: &dyn Source,
 ) -> Result<Parsed, Diagnostic> {
     let file = SourceFile::main(name, contents);
-    let tokens = lexer::tokens(&file);
     let mut parser = Parser {
         name: name.into(),
-        tape: Tape::new(tokens),
+        tokens: TokenBuffer::new(lexer::tokens(&file)),
         known,
         source,
         snippets: HashMap::new(),
@@ -71,18 +70,18 @@ pub fn read(
     };
     match parser.file() {
         Ok(()) => Ok(parser.parsed),
-        // The first mistake in the file is the one to show.
+        // Report the first mistake in the file.
         Err(error) => Err(parser.parsed.unknown.unwrap_or(error)),
     }
 }
 
 pub(crate) struct Parser<'a> {
     pub(crate) name: Arc<str>,
-    pub(crate) tape: Tape,
+    pub(crate) tokens: TokenBuffer,
     known: Option<&'a [&'a str]>,
     pub(crate) source: &'a dyn Source,
     pub(crate) snippets: HashMap<String, Vec<Token>>,
-    /// Imported files by path: one that is imported a thousand times is read once.
+    /// Imported files by path, so that each is read once.
     pub(crate) lexed: HashMap<String, Vec<Token>>,
     pub(crate) snippet_expansions: usize,
     pub(crate) file_expansions: usize,
@@ -94,7 +93,7 @@ pub(crate) struct Parser<'a> {
 
 impl Parser<'_> {
     fn file(&mut self) -> Result<(), Diagnostic> {
-        while self.tape.advance() {
+        while self.tokens.advance() {
             self.block = ServerBlock::new(self.name.clone());
             self.block()?;
             if !self.block.keys.is_empty() {
@@ -113,7 +112,7 @@ impl Parser<'_> {
         match self.snippet_name() {
             Some(name) => {
                 self.snippet(name)?;
-                // A snippet serves nothing, so it must not be taken for a block.
+                // A snippet serves no zone; without keys `file` does not add it as a block.
                 self.block.keys.clear();
                 Ok(())
             }
@@ -124,8 +123,8 @@ impl Parser<'_> {
     fn keys(&mut self) -> Result<(), Diagnostic> {
         let mut expecting_another = false;
         loop {
-            let mut text = self.filled_in();
-            if &*text == "import" && self.tape.begins_line() {
+            let mut text = self.expanded();
+            if &*text == "import" && self.tokens.begins_line() {
                 self.import()?;
                 continue;
             }
@@ -142,24 +141,24 @@ impl Parser<'_> {
                 if expecting_another {
                     text = text[..text.len() - 1].into();
                 }
-                if let Some(token) = self.tape.current() {
+                if let Some(token) = self.tokens.current() {
                     self.block.keys.push(Token { text, span: token.span.clone() });
                 }
             }
-            if !self.tape.advance() {
+            if !self.tokens.advance() {
                 if expecting_another {
                     return Err(self.end_of_file());
                 }
                 self.at_end = true;
                 return Ok(());
             }
-            if !expecting_another && self.tape.begins_line() {
+            if !expecting_another && self.tokens.begins_line() {
                 return Ok(());
             }
         }
     }
 
-    /// The name between the parentheses, if the keys are those of a snippet.
+    /// The name in parentheses, if the block is a snippet.
     fn snippet_name(&self) -> Option<String> {
         let [key] = self.block.keys.as_slice() else { return None };
         key.text.strip_prefix('(')?.strip_suffix(')').map(str::to_string)
@@ -170,14 +169,14 @@ impl Parser<'_> {
             return Err(self.error(format!("redeclaration of previously declared snippet {name}")));
         }
         let tokens = self.snippet_tokens()?;
-        // Only the plainest loop is caught here; the others run into the cap on expansions.
+        // Only direct recursion is found here; other loops reach the limit on expansions.
         for (at, pair) in tokens.windows(2).enumerate() {
             let [word, argument] = pair else { continue };
             let previous = at.checked_sub(1).and_then(|at| tokens.get(at));
             let begins_line = previous.is_none_or(|previous| {
                 !previous.span.file.same_file(&word.span.file) || previous.line() != word.line()
             });
-            if &*word.text == "import" && begins_line && *self.fill_in(&argument.text) == *name {
+            if &*word.text == "import" && begins_line && *self.expand(&argument.text) == *name {
                 let message = self.too_many_expansions("snippet");
                 return Err(message.help(format!("the snippet '{name}' imports itself")));
             }
@@ -186,15 +185,15 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Everything up to the brace that closes the snippet, to be replayed where it is imported.
+    /// The tokens up to the brace that closes the snippet, inserted where it is imported.
     fn snippet_tokens(&mut self) -> Result<Vec<Token>, Diagnostic> {
-        if self.tape.text() != "{" {
+        if self.tokens.text() != "{" {
             return Err(self.syntax_error("{"));
         }
         let mut depth = 1;
         let mut tokens = Vec::new();
-        while self.tape.advance() {
-            match self.tape.text() {
+        while self.tokens.advance() {
+            match self.tokens.text() {
                 "}" => depth -= 1,
                 "{" => depth += 1,
                 _ => {}
@@ -202,19 +201,19 @@ impl Parser<'_> {
             if depth == 0 {
                 return Ok(tokens);
             }
-            tokens.extend(self.tape.current().cloned());
+            tokens.extend(self.tokens.current().cloned());
         }
         Err(self.syntax_error("}").help("the snippet is never closed"))
     }
 
     fn body(&mut self) -> Result<(), Diagnostic> {
-        let open = self.tape.current().filter(|token| &*token.text == "{").map(|token| token.span.clone());
+        let open = self.tokens.current().filter(|token| &*token.text == "{").map(|token| token.span.clone());
         if open.is_none() {
-            self.tape.step_back();
+            self.tokens.step_back();
         }
         self.directives(open.is_none())?;
         match open {
-            Some(open) if self.tape.text() != "}" => {
+            Some(open) if self.tokens.text() != "}" => {
                 let help = format!("the block opened on line {} is never closed", open.line);
                 Err(self.syntax_error("}").help(help))
             }
@@ -223,12 +222,12 @@ impl Parser<'_> {
     }
 
     fn directives(&mut self, braceless: bool) -> Result<(), Diagnostic> {
-        while self.tape.advance() {
-            match self.tape.text() {
+        while self.tokens.advance() {
+            match self.tokens.text() {
                 "}" => break,
                 "import" => {
                     self.import()?;
-                    self.tape.step_back();
+                    self.tokens.step_back();
                 }
                 _ => self.directive(braceless)?,
             }
@@ -237,19 +236,19 @@ impl Parser<'_> {
     }
 
     fn directive(&mut self, braceless: bool) -> Result<(), Diagnostic> {
-        let name = self.filled_in();
+        let name = self.expanded();
         if self.known.is_some_and(|known| !known.contains(&&*name)) {
             let error = self.unknown_directive(&name, braceless);
             self.parsed.unknown.get_or_insert(error);
         }
-        // The directive's own token keeps its variables as written; arguments below have them filled in.
+        // The directive's own token keeps its variables as written; those of its arguments are expanded.
         self.collect(&name);
         let mut opened: Vec<Span> = Vec::new();
-        while self.tape.advance() {
-            match self.tape.text() {
-                "{" => opened.extend(self.tape.current().map(|token| token.span.clone())),
-                _ if opened.is_empty() && self.tape.begins_line() => {
-                    self.tape.step_back();
+        while self.tokens.advance() {
+            match self.tokens.text() {
+                "{" => opened.extend(self.tokens.current().map(|token| token.span.clone())),
+                _ if opened.is_empty() && self.tokens.begins_line() => {
+                    self.tokens.step_back();
                     break;
                 }
                 "}" if opened.is_empty() => {
@@ -259,15 +258,15 @@ impl Parser<'_> {
                 "}" => {
                     opened.pop();
                 }
-                "import" if self.tape.begins_line() => {
+                "import" if self.tokens.begins_line() => {
                     self.import()?;
-                    self.tape.step_back();
+                    self.tokens.step_back();
                     continue;
                 }
                 _ => {}
             }
-            let text = self.filled_in();
-            if let Some(token) = self.tape.current_mut() {
+            let text = self.expanded();
+            if let Some(token) = self.tokens.current_mut() {
                 token.text = text;
             }
             self.collect(&name);
@@ -282,19 +281,19 @@ impl Parser<'_> {
     }
 
     fn collect(&mut self, name: &str) {
-        self.block.tokens_of(name).extend(self.tape.current().cloned());
+        self.block.tokens_of(name).extend(self.tokens.current().cloned());
     }
 
-    pub(crate) fn fill_in(&self, text: &Arc<str>) -> Arc<str> {
+    pub(crate) fn expand(&self, text: &Arc<str>) -> Arc<str> {
         match env::replace(text, &|name| self.source.variable(name)) {
-            Some(filled) => filled.into(),
+            Some(expanded) => expanded.into(),
             None => text.clone(),
         }
     }
 
-    /// The current token's text with its variables filled in.
-    pub(crate) fn filled_in(&self) -> Arc<str> {
-        self.tape.current().map_or_else(|| "".into(), |token| self.fill_in(&token.text))
+    /// The current token's text with variables expanded.
+    pub(crate) fn expanded(&self) -> Arc<str> {
+        self.tokens.current().map_or_else(|| "".into(), |token| self.expand(&token.text))
     }
 
     fn unknown_directive(&self, name: &str, braceless: bool) -> Diagnostic {
@@ -305,7 +304,7 @@ impl Parser<'_> {
         let key_like = name.contains(['.', ':']);
         match (braceless && key_like, self.block.keys.first()) {
             (true, Some(key)) => error.help(format!(
-                "the block of '{}' has no braces, so it takes the rest of the file; put its body in {{ }}",
+                "the block of '{}' has no braces, so it extends to the end of the file; put its body in {{ }}",
                 key.text
             )),
             _ => error,
@@ -315,37 +314,37 @@ impl Parser<'_> {
 
 /// Errors at the current token, in CoreDNS's words.
 impl Parser<'_> {
-    /// The place CoreDNS would report; without a current token that is line 0 of the main file.
-    fn place(&self) -> (&str, u32) {
-        match self.tape.current() {
+    /// The file and line that CoreDNS reports; without a current token that is line 0 of the main file.
+    fn position(&self) -> (&str, u32) {
+        match self.tokens.current() {
             Some(token) => (token.span.file.name(), token.line()),
             None => (&self.name, 0),
         }
     }
 
-    fn point(&self, error: Diagnostic) -> Diagnostic {
-        match self.tape.nearest() {
+    fn at_token(&self, error: Diagnostic) -> Diagnostic {
+        match self.tokens.nearest() {
             Some(token) => error.at(&token.span),
             None => error,
         }
     }
 
     pub(crate) fn error(&self, message: impl Into<String>) -> Diagnostic {
-        let (file, line) = self.place();
-        self.point(Diagnostic::parsing(file, line, message))
+        let (file, line) = self.position();
+        self.at_token(Diagnostic::parsing(file, line, message))
     }
 
     pub(crate) fn argument_error(&self) -> Diagnostic {
-        match self.tape.text() {
+        match self.tokens.text() {
             "{" => self.error("Unexpected token '{', expecting argument"),
             text => self.error(format!("Wrong argument count or unexpected line ending after '{text}'")),
         }
     }
 
     fn syntax_error(&self, expected: &str) -> Diagnostic {
-        let (file, line) = self.place();
-        let message = format!("Unexpected token '{}', expecting '{expected}'", self.tape.text());
-        self.point(Diagnostic::syntax(file, line, message))
+        let (file, line) = self.position();
+        let message = format!("Unexpected token '{}', expecting '{expected}'", self.tokens.text());
+        self.at_token(Diagnostic::syntax(file, line, message))
     }
 
     fn end_of_file(&self) -> Diagnostic {

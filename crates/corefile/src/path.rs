@@ -1,7 +1,6 @@
-//! Paths as text, cleaned and joined the way Go does it, because they end up in messages and in the
-//! configuration hash.
+//! Go's `filepath.Clean` and `Join`, because paths appear in messages and in the configuration hash.
 
-/// Shortest equivalent of `path`: no `.`, no doubled or trailing slash, `..` taken where it can be.
+/// Shortest equivalent of `path`: without `.`, double or trailing slashes, and with `..` resolved where possible.
 pub(crate) fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

@@ -1,10 +1,10 @@
-//! A diagnostic as a picture of the place it is about.
+//! Renders a diagnostic with an annotated source snippet, as rustc does.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
 use crate::diagnostic::{Diagnostic, Severity};
 
-pub(crate) fn picture(diagnostic: &Diagnostic, color: bool) -> String {
+pub(crate) fn render(diagnostic: &Diagnostic, color: bool) -> String {
     let level = match diagnostic.severity() {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,

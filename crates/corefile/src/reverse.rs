@@ -1,12 +1,12 @@
-//! CIDR prefixes to the reverse zones that hold them.
+//! Reverse zones of CIDR prefixes.
 //!
 //! A label of a reverse zone is 8 bits of an IPv4 address or 4 of an IPv6 address. A prefix ending within a label
-//! takes one zone for every value the label may have: `10.0.0.0/23` is `0.0.10.in-addr.arpa.` and
+//! needs one zone for every value of that label: `10.0.0.0/23` is `0.0.10.in-addr.arpa.` and
 //! `1.0.10.in-addr.arpa.`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// An address and how many of its bits are the network's.
+/// An address and the length of its network prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prefix {
     pub address: IpAddr,
@@ -30,7 +30,7 @@ impl Prefix {
 /// The reverse zones of `prefix`, absolute, from the lowest addresses up.
 pub fn zones(prefix: Prefix) -> Vec<String> {
     let Prefix { address, bits } = prefix;
-    // Both families as the top of 128 bits, so that the arithmetic is the same.
+    // Both families occupy the high bits of a u128, so that the arithmetic is the same.
     let (value, label_bits) = match address {
         IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 8),
         IpAddr::V6(address) => (address.to_bits(), 4),
@@ -93,13 +93,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prefix() {
+    fn invalid_prefixes() {
         for text in
             ["10.0.0.0", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/+8", "010.0.0.0/8", "10.0.0/8", "fe80::1%a/64"]
         {
             assert_eq!(Prefix::parse(text), None, "{text}");
         }
-        // Leading zeros are refused in an address but not in a mask.
+        // Leading zeros are invalid in an address but not in a mask.
         assert!(Prefix::parse("10.0.0.0/024").is_some());
     }
 }

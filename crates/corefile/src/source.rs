@@ -1,24 +1,24 @@
-//! Where imported files and environment variables come from: the machine, or a test's own little world.
+//! Sources of imported files and environment variables: the system, or memory in tests.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// What a parse may ask of the world around it. Paths are text, as they are in the Corefile.
+/// Access to files and environment variables for a parse. Paths are text, as in the Corefile.
 pub trait Source {
-    /// The directory that relative paths start from.
+    /// The base of relative paths.
     fn current_directory(&self) -> io::Result<String>;
-    /// Whether something of that name is there, even a link that leads nowhere.
+    /// Whether the path exists, even as a dangling symbolic link.
     fn exists(&self, path: &str) -> bool;
-    /// Names in a directory, in any order; `None` when it is not one or cannot be read.
+    /// Names in a directory, in any order; `None` if it is no directory or unreadable.
     fn list(&self, directory: &str) -> Option<Vec<String>>;
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
     /// Value of an environment variable, empty when unset.
     fn variable(&self, name: &str) -> String;
 }
 
-/// Why a file could not be read, in the words CoreDNS has for it.
+/// Why a file could not be read, in CoreDNS's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadError {
     /// Could not be opened: `open PATH: no such file or directory`.
@@ -83,7 +83,7 @@ impl Memory {
         self
     }
 
-    fn beneath<'a>(&'a self, directory: &str) -> impl Iterator<Item = &'a str> {
+    fn paths_under<'a>(&'a self, directory: &str) -> impl Iterator<Item = &'a str> {
         let prefix = format!("{}/", directory.trim_end_matches('/'));
         self.files.keys().filter_map(move |path| path.strip_prefix(&prefix))
     }
@@ -95,12 +95,15 @@ impl Source for Memory {
     }
 
     fn exists(&self, path: &str) -> bool {
-        self.files.contains_key(path) || self.beneath(path).next().is_some()
+        self.files.contains_key(path) || self.paths_under(path).next().is_some()
     }
 
     fn list(&self, directory: &str) -> Option<Vec<String>> {
-        let mut names: Vec<String> =
-            self.beneath(directory).filter_map(|path| path.split('/').next()).map(str::to_string).collect();
+        let mut names: Vec<String> = self
+            .paths_under(directory)
+            .filter_map(|path| path.split('/').next())
+            .map(str::to_string)
+            .collect();
         names.dedup();
         (!names.is_empty()).then_some(names)
     }
@@ -123,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reading_fails_in_the_words_of_go() {
+    fn read_errors_are_those_of_go() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_string_lossy().into_owned();
         assert_eq!(Disk.read(&path), Err(ReadError::Directory));

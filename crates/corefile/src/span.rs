@@ -1,10 +1,10 @@
-//! Where something stands: the file it came from and the bytes it covers there.
+//! Source files and ranges in them.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// One file as it was read.
+/// One file and its text.
 #[derive(PartialEq, Eq)]
 pub struct SourceFile {
     name: String,
@@ -13,12 +13,12 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
-    /// The file the whole parse started from; `name` is what the operator called it.
+    /// The Corefile itself; `name` is the path given by the operator.
     pub fn main(name: &str, bytes: &[u8]) -> Arc<Self> {
         Arc::new(Self { name: name.to_string(), imported: false, text: decode(bytes) })
     }
 
-    /// A file pulled in by `import`; `path` is absolute.
+    /// A file read by `import`; `path` is absolute.
     pub fn imported(path: &str, bytes: &[u8]) -> Arc<Self> {
         Arc::new(Self { name: path.to_string(), imported: true, text: decode(bytes) })
     }
@@ -31,13 +31,13 @@ impl SourceFile {
         &self.text
     }
 
-    /// The name as it goes into the configuration hash: empty for the main file.
+    /// The name in the configuration hash: empty for the Corefile itself.
     pub fn hashed_name(&self) -> &str {
         if self.imported { &self.name } else { "" }
     }
 
-    /// CoreDNS compares file names to tell whether two tokens can share a line. A file that imports itself is
-    /// another file then, since only the imported copy carries its path.
+    /// Whether two tokens can share a line: CoreDNS compares file names. A file that imports itself counts as another file,
+    /// since only the imported copy has a path.
     pub fn same_file(&self, other: &Self) -> bool {
         self.imported == other.imported && self.name == other.name
     }
@@ -49,7 +49,7 @@ impl fmt::Debug for SourceFile {
     }
 }
 
-/// A stretch of one file. Offsets are bytes of [`SourceFile::text`]; line and column count from 1, columns in
+/// A range of one file. Offsets are bytes of [`SourceFile::text`]; line and column count from 1, columns in
 /// characters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Span {
@@ -65,12 +65,12 @@ impl Span {
         self.start..self.end
     }
 
-    /// The text as written, quotes and all.
+    /// The text as written, with quotes.
     pub fn raw(&self) -> &str {
         self.file.text.get(self.range()).unwrap_or_default()
     }
 
-    /// The line of source the span begins on, without its line ending.
+    /// The source line on which the span begins, without its line ending.
     pub fn source_line(&self) -> &str {
         let text = &self.file.text;
         let start = text[..self.start].rfind('\n').map_or(0, |at| at + 1);
@@ -85,8 +85,8 @@ impl fmt::Debug for Span {
     }
 }
 
-/// Bytes to text the way Go's rune reader does it: every byte that is part of no valid sequence becomes one
-/// replacement character. (The standard library would merge some of them into one.)
+/// Decodes UTF-8 as Go's rune reader does: each invalid byte becomes one replacement character. (The standard library
+/// merges some of them.)
 pub fn decode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {

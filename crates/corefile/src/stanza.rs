@@ -1,4 +1,4 @@
-//! Text to be put into a document: plugins and whole blocks, before they have an indentation.
+//! Plugins and blocks to write into a document, not yet indented.
 
 use crate::diagnostic::Diagnostic;
 use crate::layout::Layout;
@@ -6,7 +6,7 @@ use crate::lexer;
 use crate::span::SourceFile;
 use crate::token::{Piece, Trivia, TriviaKind};
 
-/// One plugin: its line, and the properties between its braces if it has any.
+/// One plugin: its line, and the properties between its braces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stanza {
     line: String,
@@ -14,18 +14,21 @@ pub struct Stanza {
 }
 
 impl Stanza {
-    /// A plugin from its line as it is to be written, such as `forward . 1.1.1.1`.
+    /// A plugin from its line, such as `forward . 1.1.1.1`.
     pub fn new(line: impl Into<String>) -> Self {
         Self { line: line.into(), properties: Vec::new() }
     }
 
-    /// A plugin from its words, each quoted if it has to be.
+    /// A plugin from its words, each quoted if necessary.
     pub fn words<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> Result<Self, Diagnostic> {
         let mut line = Vec::new();
         for word in words {
             let word = word.as_ref();
-            let quoted = quote(word)
-                .ok_or_else(|| Diagnostic::error(format!("no way to write {word:?} in a Corefile")))?;
+            let quoted = quote(word).ok_or_else(|| {
+                Diagnostic::error(format!(
+                    "{word:?} cannot be written in a Corefile: a backslash before a quote has no escape"
+                ))
+            })?;
             line.push(quoted);
         }
         Ok(Self::new(line.join(" ")))
@@ -96,10 +99,10 @@ impl NewBlock {
     }
 }
 
-/// A line has to be words and nothing else: a comment or an open quote would swallow what comes after it, and a brace
-/// would open or close what is not its own.
+/// Accepts words only: a comment or an unclosed quote would hide the text after it, and a brace would open or close
+/// another block.
 fn check_line(line: &str) -> Result<(), Diagnostic> {
-    let sound = !line.contains(['\n', '\r']) && {
+    let valid = !line.contains(['\n', '\r']) && {
         let file = SourceFile::main("", format!("{line} {{").as_bytes());
         let comment =
             |piece: &Piece| matches!(piece, Piece::Trivia(Trivia { kind: TriviaKind::Comment, .. }));
@@ -108,14 +111,16 @@ fn check_line(line: &str) -> Result<(), Diagnostic> {
         let open = tokens.last().is_some_and(|token| &*token.text == "{");
         tokens.len() > 1 && braces == 1 && open && !lexer::pieces(&file).iter().any(comment)
     };
-    match sound {
+    match valid {
         true => Ok(()),
-        false => Err(Diagnostic::error(format!("not a line of words to put into a Corefile: {line:?}"))),
+        false => Err(Diagnostic::error(format!(
+            "line {line:?}: expected words without comments, unclosed quotes and braces"
+        ))),
     }
 }
 
-/// `word` as it has to be written to be read back as one token, in quotes if need be. `None` if it cannot be: the
-/// Corefile has no escape for a backslash, so one before a quote is lost.
+/// `word` written as one token, quoted if necessary. `None` if that is impossible: the Corefile has no escape for a
+/// backslash, so one before a quote is lost.
 pub fn quote(word: &str) -> Option<String> {
     let reads_back = |written: &String| {
         let file = SourceFile::main("", format!("{written} x").as_bytes());

@@ -1,17 +1,17 @@
-//! "Did you mean": the known word nearest to one that is not.
+//! "Did you mean": the known word nearest to an unknown one.
 
-/// The candidate fewest slips away from `word`, if it is near enough to be meant. A slip is a letter too many, missing,
-/// wrong, or two swapped.
+/// The candidate with the smallest edit distance to `word`, if it is small enough. One edit inserts, deletes or replaces
+/// a letter, or swaps two.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters = word.chars().count();
-    // Two slips in a word of three would make it any other word of three.
+    // Two edits turn a word of three letters into nearly any other.
     let allowed = if letters <= 3 { 1 } else { (letters / 3).max(2) };
     candidates
         .into_iter()
         .filter(|candidate| *candidate != word)
         .map(|candidate| (distance(&word.to_lowercase(), &candidate.to_lowercase()), candidate))
-        .filter(|(slips, _)| *slips <= allowed)
-        .min_by_key(|(slips, _)| *slips)
+        .filter(|(edits, _)| *edits <= allowed)
+        .min_by_key(|(edits, _)| *edits)
         .map(|(_, candidate)| candidate)
 }
 
@@ -20,7 +20,7 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
     nearest(word, candidates).map(|candidate| format!("did you mean '{candidate}'?"))
 }
 
-/// Damerau-Levenshtein distance, each stretch of letters edited at most once.
+/// Damerau-Levenshtein distance, restricted: no substring is edited twice (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn slips() {
+    fn misspellings() {
         check("foward", Some("forward"));
         check("fowrard", Some("forward"));
         check("Forward", Some("forward"));
@@ -69,8 +69,8 @@ mod tests {
 
     #[test]
     fn distances() {
-        for (a, b, slips) in [("", "abc", 3), ("abc", "abc", 0), ("abcd", "acbd", 1), ("ca", "abc", 3)] {
-            assert_eq!(distance(a, b), slips, "{a} {b}");
+        for (a, b, edits) in [("", "abc", 3), ("abc", "abc", 0), ("abcd", "acbd", 1), ("ca", "abc", 3)] {
+            assert_eq!(distance(a, b), edits, "{a} {b}");
         }
     }
 }

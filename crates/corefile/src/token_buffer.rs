@@ -1,20 +1,20 @@
-//! The tokens still being parsed, with a place among them at which imports are spliced in.
+//! The tokens being parsed: a gap buffer with the gap at the cursor, where imports are inserted.
 //!
-//! Kept in two halves with the gap at the cursor, so that an import costs what it brings in and not what the rest of
-//! the file holds: import loops run up to a hundred thousand times before they are stopped.
+//! The cost of an import so depends on its tokens and not on the rest of the file: import loops run up to a hundred
+//! thousand times before they are stopped.
 
 use crate::token::Token;
 
-pub(crate) struct Tape {
+pub(crate) struct TokenBuffer {
     /// Up to and including the current token.
     before: Vec<Token>,
-    /// Everything after it, last first.
+    /// The tokens after it, in reverse order.
     after: Vec<Token>,
-    /// An import of nothing at the very end leaves the cursor one beyond the last token.
+    /// The cursor is beyond the last token, after an import without tokens at the end.
     past_end: bool,
 }
 
-impl Tape {
+impl TokenBuffer {
     pub fn new(mut tokens: Vec<Token>) -> Self {
         tokens.reverse();
         Self { before: Vec::new(), after: tokens, past_end: false }
@@ -28,7 +28,7 @@ impl Tape {
         if self.past_end { None } else { self.before.last_mut() }
     }
 
-    /// The nearest token at or before the cursor, to point at when there is no current one.
+    /// The nearest token at or before the cursor, for errors without a current one.
     pub fn nearest(&self) -> Option<&Token> {
         self.before.last()
     }
@@ -48,7 +48,7 @@ impl Tape {
         }
     }
 
-    /// On to the next token, but only if it is on the current one's line.
+    /// Advances if the next token is on the current one's line.
     pub fn advance_on_line(&mut self) -> bool {
         match (self.current(), self.after.last()) {
             (Some(current), Some(next)) if current.shares_line_with(next) => self.advance(),
@@ -72,8 +72,8 @@ impl Tape {
         }
     }
 
-    /// Replaces the current token and the one before it, an import and its argument, by `tokens`. The first of
-    /// them becomes the current one.
+    /// Replaces the current token and the one before it, an import and its argument, by `tokens`. The first of these
+    /// becomes the current one.
     pub fn splice_import(&mut self, tokens: &[Token]) {
         self.before.truncate(self.before.len().saturating_sub(2));
         self.after.extend(tokens.iter().rev().cloned());

@@ -1,6 +1,6 @@
-//! How findings look to people and to programs.
+//! Diagnostics as rendered for terminals and as JSON.
 
-use corefile::{Diagnostic, Listening, Memory, block_zones, check_overlap, parse};
+use corefile::{Diagnostic, Memory, ZoneListener, block_zones, check_overlap, parse};
 
 const KNOWN: &[&str] = &["bind", "cache", "errors", "forward", "log", "whoami"];
 
@@ -72,7 +72,7 @@ fn property_of_a_plugin() {
 }
 
 #[test]
-fn a_line_without_the_plugin_has_a_picture_with_it() {
+fn unnamed_errors_render_with_their_plugin() {
     let error = Diagnostic::error("unknown option 'x'").unnamed().in_plugin("proxyproto");
     assert_eq!(error.to_string(), "unknown option 'x'");
     assert_eq!(error.render(false), "error: plugin/proxyproto: unknown option 'x'");
@@ -83,7 +83,7 @@ fn zone_served_twice() {
     let text = b"a.org, 10.0.0.0/24 {\n}\nb.org A.org. {\n}";
     let blocks = parse("Corefile", text, Some(KNOWN), &Memory::new()).unwrap().blocks;
     let zones = blocks.iter().flat_map(|block| block_zones(block, "53").unwrap());
-    let all: Vec<_> = zones.map(|zone| Listening::new(&zone, "", false)).collect();
+    let all: Vec<_> = zones.map(|zone| ZoneListener::new(&zone, "", false)).collect();
     insta::assert_snapshot!(check_overlap(&all).unwrap_err().render(false));
 }
 

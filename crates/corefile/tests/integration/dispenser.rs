@@ -1,4 +1,4 @@
-//! The cursor, against what CoreDNS's own does with the same lines.
+//! The cursor, compared with CoreDNS's own on the same lines.
 
 use corefile::{Diagnostic, Dispenser, SourceFile, lexer};
 
@@ -66,7 +66,7 @@ fn steps() {
         assert_eq!(c.val(), "c");
     });
     with("", |c| {
-        // There is no first token, but asking for one succeeds.
+        // There is no first token, but moving to it succeeds.
         assert!(c.next_arg());
         assert_eq!(c.val(), "");
         assert!(!c.next() && !c.next_arg());
@@ -89,7 +89,7 @@ fn nested_blocks() {
                 seen.push(c.val());
             }
         }
-        // The inner block's end is taken for the end of the inner loop, and the outer one goes on.
+        // The inner block's end ends the inner loop, and the outer one continues.
         assert_eq!(seen, ["a", "b", "c"]);
     });
 }

@@ -1,4 +1,4 @@
-//! Edits to documents: what changes, and above all what does not.
+//! Edits of documents: each changes its own text and nothing else.
 
 use corefile::{Comments, Document, ItemKind, NewBlock, Place, Stanza};
 
@@ -101,7 +101,7 @@ fn a_block_is_inserted() {
 }
 
 #[test]
-fn neighbours_on_one_line_are_parted() {
+fn blocks_on_one_line_are_separated() {
     let block = NewBlock::new(["new"]).plugin(Stanza::new("log"));
     let insert = |document: &mut Document| {
         document.insert_block(Place::After(0), &block).unwrap();
@@ -134,7 +134,7 @@ fn a_block_without_braces_gets_some() {
     check(".:53 # all\nwhoami\n", insert, ".:53 { # all\nwhoami\n}\n\nnew {\nlog\n}\n");
     check(".:53\n    whoami", insert, &format!(".:53 {{\n    whoami\n}}\n\n{new}"));
     check(".:53", insert, &format!(".:53 {{\n}}\n\n{new}"));
-    // CoreDNS takes the plugin's brace for the block's, but only at the end of the file.
+    // CoreDNS accepts the plugin's brace as the block's, but only at the end of the file.
     check(". {\n    log {\n    }\n", insert, &format!(". {{\n    log {{\n    }}\n}}\n\n{new}"));
     check(".:53\n    whoami\n}\n", insert, &format!(".:53 {{\n    whoami\n}}\n\n{new}"));
 }
@@ -220,13 +220,13 @@ fn a_plugin_is_removed() {
 }
 
 #[test]
-fn putting_twice_is_putting_once() {
+fn put_is_idempotent() {
     let mut document = Document::parse(KUBE).unwrap();
     assert_eq!(document.put_block(Place::End, &forward()), Ok(true));
     let once = document.to_string();
     assert_eq!(document.put_block(Place::End, &forward()), Ok(false));
     assert_eq!(document.text(), once);
-    // Spelt and laid out otherwise it is still the same words.
+    // Other white space and comments, the same words.
     let mut other =
         Document::parse("corp.example:53 { # x\n\n errors\nforward . 10.9.9.9 {\nmax_concurrent 100\n}\n}")
             .unwrap();
@@ -242,15 +242,18 @@ fn putting_twice_is_putting_once() {
 }
 
 #[test]
-fn edits_that_would_do_harm_are_refused() {
+fn edits_that_change_other_text_are_refused() {
     let shared = "corp.example other.example {\n log\n}\n";
     let mut document = Document::parse(shared).unwrap();
     let error = document.put_block(Place::End, &forward()).unwrap_err();
-    assert_eq!(error.to_string(), "the block to replace also serves 'other.example'");
+    assert_eq!(
+        error.to_string(),
+        "block to replace also serves 'other.example', which the new block does not"
+    );
 
     let mut document = Document::parse(". {\n}\n\"never closed\n").unwrap();
     let error = document.insert_block(Place::End, &forward()).unwrap_err();
-    assert_eq!(error.to_string(), "the edit would change how the rest of the file is read");
+    assert_eq!(error.to_string(), "edit refused: it would change how the rest of the file is parsed");
     assert_eq!(document.text(), ". {\n}\n\"never closed\n");
 
     let mut document = Document::parse(KUBE).unwrap();
@@ -265,7 +268,7 @@ fn edits_that_would_do_harm_are_refused() {
 }
 
 #[test]
-fn what_looks_like_a_comment_in_a_quoted_word_is_none() {
+fn a_hash_in_a_quoted_word_is_no_comment() {
     check(
         ". {\n    log \"a\n# b\"\n    errors\n}\n",
         |document| document.insert_plugin(0, Place::Before(1), &Stanza::new("whoami")).unwrap(),

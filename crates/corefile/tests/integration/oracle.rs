@@ -1,6 +1,6 @@
-//! The same small Corefiles put to CoreDNS and to us: both have to accept, or refuse in the same words.
+//! Small Corefiles for CoreDNS and this crate: both accept each, or report the same error.
 //!
-//! Needs a CoreDNS binary in `RHUMB_PEER_COREDNS`; without it the tests say so and pass.
+//! Needs a CoreDNS binary in `RHUMB_PEER_COREDNS`; without it the tests are skipped.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use corefile::source::ReadError;
 use corefile::{
-    Diagnostic, Disk, Dispenser, Listening, Source, block_zones, canonical_json, check_overlap, parse,
+    Diagnostic, Disk, Dispenser, Source, ZoneListener, block_zones, canonical_json, check_overlap, parse,
 };
 use sha2::{Digest, Sha512};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 const VARIABLES: &[(&str, &str)] = &[
     ("RHUMB_ZONE", "example.org"),
@@ -134,7 +134,7 @@ const CASES: &[&str] = &[
     "2001:db8::/33 {\nBIND\n}",
     "a.example:70000 {\nBIND\n}",
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa {\nBIND\n}",
-    // What setups see of their directive.
+    // Tokens that setups read.
     ". {\nBIND\nwhoami x\n}",
     ". {\nBIND\nwhoami {\n}\n}",
     ". {\nBIND\nwhoami\nwhoami x\n}",
@@ -156,7 +156,7 @@ const CASES: &[&str] = &[
     ". {\nBIND\nerrors stdout x\n}",
     ". {\nBIND\nerrors {\nnope\n}\n}",
     ". {\nBIND\nerrors x\n}",
-    // Zones served twice.
+    // Duplicate zones.
     "a {\nBIND\n}\nA. {\nBIND\n}",
     "a a:@ {\nBIND\n}",
     "10.0.0.0/23 {\nBIND\n}\n1.0.10.in-addr.arpa {\nBIND\n}",
@@ -165,10 +165,10 @@ const CASES: &[&str] = &[
 ];
 
 #[test]
-fn the_verdict_and_the_words_are_the_same() {
+fn accepted_files_and_errors_are_the_same() {
     let Some(peer) = peer() else { return };
     let directory = tempfile::tempdir().unwrap();
-    lay_out(directory.path());
+    write_files(directory.path());
     let path = directory.path().join("Corefile");
     let known = directives(&peer);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -190,7 +190,7 @@ fn the_verdict_and_the_words_are_the_same() {
 fn the_configuration_hash_is_the_same() {
     let Some(peer) = peer() else { return };
     let directory = tempfile::tempdir().unwrap();
-    lay_out(directory.path());
+    write_files(directory.path());
     let path = directory.path().join("Corefile");
     for case in [
         ". {\nBIND\nreload\n}",
@@ -203,7 +203,7 @@ fn the_configuration_hash_is_the_same() {
         let (lines, result) = run(&peer, &path, &port);
         assert_eq!(result, Ok(()), "{case}");
         let theirs = lines.iter().find_map(|line| line.split("SHA512 = ").nth(1)).unwrap();
-        let parsed = parse(&path.to_string_lossy(), text.as_bytes(), None, &Here).unwrap();
+        let parsed = parse(&path.to_string_lossy(), text.as_bytes(), None, &PeerSource).unwrap();
         let ours: String =
             Sha512::digest(canonical_json(&parsed.blocks)).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(theirs.trim(), ours, "{case}");
@@ -215,12 +215,12 @@ type Verdict = Result<(), String>;
 
 fn verdict(name: &str, text: &str, known: &[&str], port: &str) -> Verdict {
     let line = |error: Diagnostic| error.to_string();
-    let parsed = parse(name, text.as_bytes(), Some(known), &Here).map_err(line)?;
+    let parsed = parse(name, text.as_bytes(), Some(known), &PeerSource).map_err(line)?;
     let mut listening = Vec::new();
     for block in &parsed.blocks {
         let address = if block.directive("bind").is_some() { "127.0.0.1" } else { "" };
         let zones = block_zones(block, port).map_err(line)?;
-        listening.extend(zones.into_iter().map(|zone| (Listening::new(&zone, address, false), zone)));
+        listening.extend(zones.into_iter().map(|zone| (ZoneListener::new(&zone, address, false), zone)));
     }
     for (name, setup) in SETUPS {
         for block in &parsed.blocks {
@@ -237,7 +237,7 @@ fn verdict(name: &str, text: &str, known: &[&str], port: &str) -> Verdict {
 
 type Setup = fn(&mut Dispenser<'_>) -> Result<(), Diagnostic>;
 
-/// Some of CoreDNS's setups, in its order, to see that they read the same from our tokens.
+/// Some of CoreDNS's setups, in its order, on our tokens.
 const SETUPS: &[(&str, Setup)] = &[("errors", errors), ("erratic", erratic), ("whoami", whoami)];
 
 fn whoami(c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
@@ -278,7 +278,7 @@ fn erratic(c: &mut Dispenser<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// Starts CoreDNS and waits until it says its version or ends. Returns what it printed until then.
+/// Starts CoreDNS and waits until it prints its version or exits. Returns its output until then.
 fn run(peer: &Path, path: &Path, port: &str) -> (Vec<String>, Verdict) {
     let mut child = Command::new(peer)
         .args(["-dns.port", port, "-conf"])
@@ -308,7 +308,7 @@ fn read_until_started(child: &mut Child) -> Vec<String> {
         }
     });
     let mut seen = Vec::new();
-    while let Ok(line) = lines.recv_timeout(PATIENCE) {
+    while let Ok(line) = lines.recv_timeout(TIMEOUT) {
         let started = line.starts_with("CoreDNS-");
         seen.push(line);
         if started {
@@ -321,7 +321,7 @@ fn read_until_started(child: &mut Child) -> Vec<String> {
 fn peer() -> Option<PathBuf> {
     let peer = std::env::var_os("RHUMB_PEER_COREDNS").map(PathBuf::from);
     if peer.is_none() {
-        println!("skipped: RHUMB_PEER_COREDNS names no CoreDNS to compare with");
+        println!("skipped: RHUMB_PEER_COREDNS is not set to a CoreDNS binary");
     }
     peer
 }
@@ -332,7 +332,7 @@ fn directives(peer: &Path) -> Vec<String> {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_string).collect()
 }
 
-fn lay_out(directory: &Path) {
+fn write_files(directory: &Path) {
     std::fs::create_dir(directory.join("d")).unwrap();
     for (name, text) in FILES {
         std::fs::write(directory.join(name), text).unwrap();
@@ -349,10 +349,10 @@ fn free_port() -> String {
     }
 }
 
-/// The disk, but with the variables that the peer is given.
-struct Here;
+/// The disk, with the environment variables of the peer.
+struct PeerSource;
 
-impl Source for Here {
+impl Source for PeerSource {
     fn current_directory(&self) -> io::Result<String> {
         Disk.current_directory()
     }

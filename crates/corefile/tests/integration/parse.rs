@@ -1,4 +1,4 @@
-//! What the parser makes of files, snippets, imports and variables. `oracle.rs` asks CoreDNS the same.
+//! Parsing of files, snippets, imports and variables. `oracle.rs` compares with CoreDNS.
 
 use corefile::{Memory, ServerBlock, canonical_json, parse};
 
@@ -21,7 +21,7 @@ fn dump(blocks: &[ServerBlock]) -> Vec<String> {
     blocks.iter().map(block).collect()
 }
 
-fn world() -> Memory {
+fn source() -> Memory {
     Memory::new()
         .file("/etc/blocks.conf", "one {\n log\n}\ntwo {\n errors\n}\n")
         .file("/etc/lines.conf", "log\nerrors\n")
@@ -40,13 +40,13 @@ fn world() -> Memory {
 }
 
 fn check(text: &str, expected: &[&str]) {
-    let parsed = parse("/etc/Corefile", text.as_bytes(), Some(KNOWN), &world()).unwrap();
+    let parsed = parse("/etc/Corefile", text.as_bytes(), Some(KNOWN), &source()).unwrap();
     assert_eq!(dump(&parsed.blocks), expected, "{text}");
 }
 
 /// `expected` without the `/etc/Corefile:` in front.
 fn check_error(text: &str, expected: &str) {
-    let error = parse("/etc/Corefile", text.as_bytes(), Some(KNOWN), &world()).unwrap_err();
+    let error = parse("/etc/Corefile", text.as_bytes(), Some(KNOWN), &source()).unwrap_err();
     assert_eq!(error.to_string(), format!("/etc/Corefile:{expected}"), "{text}");
 }
 
@@ -80,7 +80,7 @@ fn directives() {
     check(". {\nlog a\nerrors\nlog b {\nc\n}\n}", &[". { log: log a log b { c }; errors: errors }"]);
     check(". {\nlog {\na {\nb\n}\n}\n}", &[". { log: log { a { b } } }"]);
     check(". {\nlog\n{\na\n}\n}", &[". { log: log { a } }"]);
-    // The last token is a closing brace, and that is all that is asked.
+    // CoreDNS only requires that the last token is a closing brace.
     check(". {\nlog {\n}", &[". { log: log { } }"]);
     check(". {\nlog {\n} b\n}", &[". { log: log { } b }"]);
     check(". {\nlog \"a\nb\" c\nerrors\n}", &[". { log: log a\nb c; errors: errors }"]);
@@ -111,7 +111,7 @@ fn snippets() {
     check("(s) {\na {\nlog\n}\n}\nimport s", &["a { log: log }"]);
     check("(a) {\nlog\n}\n(b) {\nimport a\n}\n. {\nimport b\n}", &[". { log: log }"]);
     check("() {\n}\n. {\n}", &[". {  }"]);
-    // Not at the start of a line it is a word.
+    // Within a line it is an ordinary word.
     check(". {\nlog import s\n}", &[". { log: log import s }"]);
 }
 
@@ -170,17 +170,17 @@ fn import_errors() {
     check_error("a,\nimport empty.conf", "0 - Error during parsing: Unexpected EOF");
 }
 
-/// The message names the wrong cap, and so must ours.
+/// CoreDNS's message has the limit of snippets; so has ours.
 #[test]
 fn a_file_importing_itself_is_stopped() {
-    let error = parse("/etc/Corefile", b"import self.conf", None, &world()).unwrap_err();
+    let error = parse("/etc/Corefile", b"import self.conf", None, &source()).unwrap_err();
     let expected = "/etc/self.conf:1 - Error during parsing: maximum file import depth (10000) exceeded";
     assert_eq!(error.to_string(), expected);
 }
 
 #[test]
 fn a_pattern_matching_nothing_is_a_warning() {
-    let parsed = parse("/etc/Corefile", b". {\n  import nope*\n}", None, &world()).unwrap();
+    let parsed = parse("/etc/Corefile", b". {\n  import nope*\n}", None, &source()).unwrap();
     let warnings: Vec<_> = parsed.warnings.iter().map(|w| (w.to_string(), w.line(), w.column())).collect();
     assert_eq!(warnings, [("No files matching import glob pattern: nope*".to_string(), 2, 10)]);
 }
@@ -189,20 +189,20 @@ fn a_pattern_matching_nothing_is_a_warning() {
 fn variables() {
     check("{$ZONE}:{%PORT%} {\nlog {$TWO}\n}", &["example.org:1053 { log: log a b }"]);
     check("{$UNSET} a {\nlog x{$UNSET}y\n}", &["a { log: log xy }"]);
-    // The name of the directive is filled in to be looked up, its token is not.
+    // The directive's name is expanded for the lookup, its token is not.
     check(". {\n{$LOG} a\n}", &[". { log: {$LOG} a }"]);
     check("(s) {\nlog {$TWO}\n}\n. {\nimport {$UNSET}s\n}", &[". { log: log a b }"]);
-    // A brace from a variable is no brace to the parser, an import only among keys.
+    // A brace from a variable is an ordinary word; an import from a variable works among keys only.
     check(". {\nlog {$OPEN}\n}", &[". { log: log { }"]);
     check("{$IMPORT} blocks.conf", &["one { log: log }", "two { errors: errors }"]);
     check_error(". {\n{$IMPORT} lines.conf\n}", "2 - Error during parsing: Unknown directive 'import'");
-    // A line break brought in by a variable makes the next token look as if it were on the line before.
+    // After a variable with a line break, the next token counts as on the same line.
     check(". {\nlog {$BREAK}\nerrors\n}", &[". { log: log a\nb errors }"]);
 }
 
 #[test]
-fn places_are_those_of_the_file_a_token_is_from() {
-    let parsed = parse("/etc/Corefile", b". {\n import lines.conf\n}", None, &world()).unwrap();
+fn spans_refer_to_the_imported_file() {
+    let parsed = parse("/etc/Corefile", b". {\n import lines.conf\n}", None, &source()).unwrap();
     let token = &parsed.blocks[0].directives[1].tokens[0];
     assert_eq!((token.span.file.name(), token.span.line, token.span.raw()), ("/etc/lines.conf", 2, "errors"));
 }
@@ -210,7 +210,7 @@ fn places_are_those_of_the_file_a_token_is_from() {
 #[test]
 fn canonical_form() {
     let text = "b, a {\n log \"<x>\"\n import lines.conf\n cache {\n }\n}\n. {\n}";
-    let parsed = parse("/etc/Corefile", text.as_bytes(), None, &world()).unwrap();
+    let parsed = parse("/etc/Corefile", text.as_bytes(), None, &source()).unwrap();
     let expected = concat!(
         r#"[{"Keys":["b","a"],"Tokens":{"#,
         r#""cache":[{"File":"","Line":4,"Text":"cache"},{"File":"","Line":4,"Text":"{"},"#,

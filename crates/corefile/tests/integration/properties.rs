@@ -1,4 +1,4 @@
-//! What holds for any text at all.
+//! Properties of any text.
 
 use corefile::{
     Comments, Dispenser, Document, Memory, NewBlock, Place, Stanza, block_zones, canonical_json, parse,
@@ -39,22 +39,22 @@ const PLAIN: &[&str] = &[
     "::",
     ":53",
 ];
-/// These may bring in anything, a brace for instance, and a document does not look at what.
-const FROM_ELSEWHERE: &[&str] = &["\nimport ", "import", "\nimport fi*\n", "{$A}", "{%B%}", "{$C}"];
+/// Imports and variables may expand to anything, a brace for instance; a document does not expand them.
+const EXPANDED: &[&str] = &["\nimport ", "import", "\nimport fi*\n", "{$A}", "{%B%}", "{$C}"];
 
 fn text_of(words: Vec<&'static str>) -> impl Strategy<Value = String> {
     proptest::collection::vec(proptest::sample::select(words), 0..40).prop_map(|words| words.concat())
 }
 
 fn corefile_like() -> impl Strategy<Value = String> {
-    text_of([PLAIN, FROM_ELSEWHERE].concat())
+    text_of([PLAIN, EXPANDED].concat())
 }
 
 fn self_contained() -> impl Strategy<Value = String> {
     text_of(PLAIN.to_vec())
 }
 
-fn world() -> Memory {
+fn source() -> Memory {
     Memory::new()
         .file("/file", "log\nerrors {\n x\n}\n")
         .file("/file2", "c {\n import file\n}\n")
@@ -62,9 +62,9 @@ fn world() -> Memory {
         .set("B", "{$A}")
 }
 
-/// Walks everything there is to walk.
+/// Calls every function that reads a Corefile.
 fn exercise(text: &[u8]) {
-    match parse("Corefile", text, None, &world()) {
+    match parse("Corefile", text, None, &source()) {
         Ok(parsed) => {
             canonical_json(&parsed.blocks);
             for block in &parsed.blocks {
@@ -107,13 +107,13 @@ proptest! {
     }
 
     #[test]
-    fn documents_print_as_they_were(text in corefile_like()) {
+    fn documents_display_their_text(text in corefile_like()) {
         if let Ok(document) = Document::parse(&text) {
             prop_assert_eq!(document.to_string(), text);
         }
     }
 
-    /// What CoreDNS accepts can be edited.
+    /// A file that CoreDNS accepts can be edited.
     #[test]
     fn accepted_files_are_documents(text in self_contained()) {
         if parse("Corefile", text.as_bytes(), None, &Memory::new()).is_ok() {
@@ -121,7 +121,7 @@ proptest! {
         }
     }
 
-    /// An inserted block is the only thing that changes, both in the words and in the blocks parsed.
+    /// An inserted block changes nothing else, neither in the words nor in the parsed blocks.
     #[test]
     fn inserted_blocks_parse_as_such(text in self_contained(), place in 0..4_usize) {
         let Ok(mut document) = Document::parse(&text) else { return Ok(()) };
