@@ -1,11 +1,11 @@
-//! Durations as Go reads and prints them, with the sign some options let through and with Go's complaints.
+//! Durations as Go parses and prints them, negative ones included, with Go's errors.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::quoted_ascii;
 
-/// A duration that may be below zero.
+/// A duration that may be negative.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GoDuration {
     pub negative: bool,
@@ -13,7 +13,7 @@ pub struct GoDuration {
 }
 
 impl GoDuration {
-    /// Reads `300ms`, `1.5h`, `1h2m3s`, `-5s`, `0`; the error is Go's.
+    /// Parses `300ms`, `1.5h`, `1h2m3s`, `-5s`, `0`; the error is Go's.
     pub fn parse(text: &str) -> Result<GoDuration, String> {
         let invalid = || format!("time: invalid duration {}", quoted_ascii(text));
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -45,19 +45,19 @@ impl GoDuration {
             total = number.times(scale).and_then(|part| total.checked_add(part)).ok_or_else(invalid)?;
             rest = after;
         }
-        // Go keeps durations in a signed 64-bit number.
+        // In Go a duration is a signed 64-bit number.
         if total > i64::MAX as u64 {
             return Err(invalid());
         }
         Ok(GoDuration { negative: text.starts_with('-') && total > 0, size: Duration::from_nanos(total) })
     }
 
-    /// The duration, unless it is zero or less.
+    /// The duration, or `None` if it is zero or negative.
     pub fn above_zero(self) -> Option<Duration> {
         (!self.negative && !self.size.is_zero()).then_some(self.size)
     }
 
-    /// The duration, unless it is less than zero.
+    /// The duration, or `None` if it is negative.
     pub fn not_negative(self) -> Option<Duration> {
         (!self.negative).then_some(self.size)
     }
@@ -69,7 +69,7 @@ impl From<Duration> for GoDuration {
     }
 }
 
-/// A decimal number: the whole part and the digits behind the point.
+/// A decimal number: its integer part and the digits after the point.
 struct Number<'a> {
     whole: u64,
     fraction: &'a str,
@@ -93,7 +93,7 @@ impl Number<'_> {
     fn times(&self, scale: u64) -> Option<u64> {
         let whole = self.whole.checked_mul(scale)?;
         let (mut value, mut unit) = (0u128, 1u128);
-        // What is beyond eighteen digits is below a nanosecond in every unit.
+        // Digits after the eighteenth are below a nanosecond in every unit.
         for digit in self.fraction.bytes().take(18) {
             value = value * 10 + u128::from(digit - b'0');
             unit *= 10;
@@ -126,7 +126,7 @@ impl fmt::Display for GoDuration {
     }
 }
 
-/// A number of units with the digits behind the point that it needs.
+/// `value / unit` without trailing zeros.
 fn decimal(value: u128, unit: u128) -> String {
     let (whole, part) = (value / unit, value % unit);
     if part == 0 {
@@ -142,7 +142,7 @@ mod tests {
 
     /// Each line was printed by Go 1.26.
     #[test]
-    fn complaints() {
+    fn errors_are_those_of_go() {
         for (text, error) in [
             ("", "time: invalid duration \"\""),
             ("foo", "time: invalid duration \"foo\""),

@@ -1,34 +1,34 @@
-//! `HOST:PORT` as Go splits it, with Go's complaints: what it takes, `health`, `ready` and others take.
+//! Go's `net.SplitHostPort` with its errors, for `health`, `ready` and other plugins.
 
-/// Host and port, the brackets of IPv6 taken off. Neither is looked at any further.
+/// Splits host and port and removes the brackets of IPv6. Neither part is validated.
 pub fn split_host_port(text: &str) -> Result<(&str, &str), String> {
-    let wrong = |why: &str| match text {
-        "" => Err(why.to_owned()),
-        _ => Err(format!("address {text}: {why}")),
+    let error = |reason: &str| match text {
+        "" => Err(reason.to_owned()),
+        _ => Err(format!("address {text}: {reason}")),
     };
     let missing_port = "missing port in address";
     let too_many = "too many colons in address";
-    let Some(colon) = text.rfind(':') else { return wrong(missing_port) };
+    let Some(colon) = text.rfind(':') else { return error(missing_port) };
     let (host, before, after) = if let Some(inside) = text.strip_prefix('[') {
-        let Some(end) = text.find(']') else { return wrong("missing ']' in address") };
+        let Some(end) = text.find(']') else { return error("missing ']' in address") };
         match text[end + 1..].find(':') {
             Some(0) if end + 1 == colon => {}
             // The port's colon is not the last one, or there is only one inside the brackets.
-            Some(0) => return wrong(too_many),
-            _ => return wrong(missing_port),
+            Some(0) => return error(too_many),
+            _ => return error(missing_port),
         }
         (&text[1..end], inside, &text[end + 1..])
     } else {
         if text[..colon].contains(':') {
-            return wrong(too_many);
+            return error(too_many);
         }
         (&text[..colon], text, text)
     };
     if before.contains('[') {
-        return wrong("unexpected '[' in address");
+        return error("unexpected '[' in address");
     }
     if after.contains(']') {
-        return wrong("unexpected ']' in address");
+        return error("unexpected ']' in address");
     }
     Ok((host, &text[colon + 1..]))
 }
@@ -37,7 +37,7 @@ pub fn split_host_port(text: &str) -> Result<(&str, &str), String> {
 mod tests {
     use super::*;
 
-    /// As Go's `net.SplitHostPort` prints them.
+    /// Results of Go's `net.SplitHostPort`.
     #[test]
     fn addresses() {
         for (text, result) in [

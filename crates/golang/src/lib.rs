@@ -1,8 +1,7 @@
-//! What Go's standard library reads and says, as far as it shows in a Corefile, in logs and in messages that
-//! operators search for: durations, host and port, regular expressions, templates, formats, quoting, the system's
-//! errors.
+//! The functions of Go's standard library whose results appear in a Corefile, in logs and in error messages: durations,
+//! host and port, regular expressions, templates, formats, quoting, system errors.
 //!
-//! Each file is one function of Go's with its quirks, tested against lines printed by Go.
+//! Each file reimplements one function with its quirks, tested against output of Go.
 
 mod duration;
 mod format;

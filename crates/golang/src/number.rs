@@ -1,4 +1,4 @@
-//! Numbers and truth as Go's `strconv` reads them, with its complaints.
+//! Numbers and booleans as Go's `strconv` parses them, with its errors.
 
 use std::num::{IntErrorKind, ParseIntError};
 
@@ -6,15 +6,15 @@ use crate::quoted;
 
 /// `strconv.Atoi`
 pub fn atoi(text: &str) -> Result<i64, String> {
-    text.parse().map_err(|error| wrong("Atoi", text, complaint(&error)))
+    text.parse().map_err(|error| num_error("Atoi", text, reason(&error)))
 }
 
-/// `strconv.ParseFloat` of 64 bits, without hexadecimal forms.
+/// `strconv.ParseFloat` of 64 bits, without hexadecimal numbers.
 pub fn parse_float(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|_| wrong("ParseFloat", text, "invalid syntax"))?;
-    let is_word = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']);
-    if number.is_infinite() && !is_word {
-        return Err(wrong("ParseFloat", text, "value out of range"));
+    let number: f64 = text.parse().map_err(|_| num_error("ParseFloat", text, "invalid syntax"))?;
+    let is_inf = text.trim_start_matches(['+', '-']).starts_with(['i', 'I']);
+    if number.is_infinite() && !is_inf {
+        return Err(num_error("ParseFloat", text, "value out of range"));
     }
     Ok(number)
 }
@@ -24,15 +24,15 @@ pub fn parse_bool(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
-        _ => Err(wrong("ParseBool", text, "invalid syntax")),
+        _ => Err(num_error("ParseBool", text, "invalid syntax")),
     }
 }
 
-fn wrong(function: &str, text: &str, why: &str) -> String {
-    format!("strconv.{function}: parsing {}: {why}", quoted(text))
+fn num_error(function: &str, text: &str, reason: &str) -> String {
+    format!("strconv.{function}: parsing {}: {reason}", quoted(text))
 }
 
-fn complaint(error: &ParseIntError) -> &'static str {
+fn reason(error: &ParseIntError) -> &'static str {
     match error.kind() {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
         _ => "invalid syntax",
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_go_does() {
+    fn results_and_errors_are_those_of_go() {
         assert_eq!((atoi("+7"), atoi("-7"), atoi("007")), (Ok(7), Ok(-7), Ok(7)));
         for text in ["", "-", "1_0", "0x1"] {
             assert_eq!(atoi(text).unwrap_err(), format!("strconv.Atoi: parsing {text:?}: invalid syntax"));

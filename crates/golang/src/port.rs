@@ -1,6 +1,6 @@
-//! The port of an address to listen on, as Go's `net.LookupPort` reads it.
+//! Go's `net.LookupPort`, for addresses to listen on.
 
-/// The services Go knows without /etc/services.
+/// Services that Go resolves without /etc/services.
 const SERVICES: [(&str, u16); 14] = [
     ("ftp", 21),
     ("ftps", 990),
@@ -18,7 +18,7 @@ const SERVICES: [(&str, u16); 14] = [
     ("telnet", 23),
 ];
 
-/// A number, perhaps with a sign, or the name of a TCP service; nothing is 0, any free port.
+/// Parses a number, with or without a sign, or the name of a TCP service. Empty text is 0, any free port.
 pub fn lookup_port(text: &str) -> Result<u16, String> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
     if digits.bytes().all(|octet| octet.is_ascii_digit()) {
@@ -28,17 +28,17 @@ pub fn lookup_port(text: &str) -> Result<u16, String> {
     }
     let name = text.to_ascii_lowercase();
     let known = SERVICES.iter().find(|(service, _)| *service == name).map(|(_, port)| *port);
-    let listed = || listed(&std::fs::read_to_string("/etc/services").unwrap_or_default(), &name);
-    known.or_else(listed).ok_or_else(|| format!("lookup tcp/{text}: unknown port"))
+    let in_file = || port_in_services(&std::fs::read_to_string("/etc/services").unwrap_or_default(), &name);
+    known.or_else(in_file).ok_or_else(|| format!("lookup tcp/{text}: unknown port"))
 }
 
-/// The port in a line `NAME PORT/tcp [ALIAS]... [# COMMENT]`.
-fn listed(services: &str, name: &str) -> Option<u16> {
+/// Finds the port in lines `NAME PORT/tcp [ALIAS]... [# COMMENT]`.
+fn port_in_services(services: &str, name: &str) -> Option<u16> {
     services.lines().find_map(|line| {
         let mut words = line.split('#').next()?.split_whitespace();
         let (service, port) = (words.next()?, words.next()?);
-        let is_meant = service == name || words.any(|alias| alias == name);
-        port.strip_suffix("/tcp").filter(|_| is_meant)?.parse().ok()
+        let matches = service == name || words.any(|alias| alias == name);
+        port.strip_suffix("/tcp").filter(|_| matches)?.parse().ok()
     })
 }
 
@@ -46,7 +46,7 @@ fn listed(services: &str, name: &str) -> Option<u16> {
 mod tests {
     use super::*;
 
-    /// As Go's `net.Listen` takes them.
+    /// Ports that Go's `net.Listen` accepts, and its errors.
     #[test]
     fn ports() {
         for (text, port) in [
@@ -68,12 +68,12 @@ mod tests {
     }
 
     #[test]
-    fn services_of_the_system() {
+    fn services_file() {
         let services = "# comment\ndomain 53/udp\ndomain\t\t53/tcp\nwww 80/tcp http web # alias\nbad x/tcp\n";
         for (name, port) in
             [("domain", Some(53)), ("web", Some(80)), ("alias", None), ("bad", None), ("other", None)]
         {
-            assert_eq!(listed(services, name), port, "{name}");
+            assert_eq!(port_in_services(services, name), port, "{name}");
         }
     }
 }

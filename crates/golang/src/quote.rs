@@ -1,16 +1,16 @@
-//! Strings in quotes, in the ways Go has, and back.
+//! Go's string quoting and unquoting.
 
 use std::fmt::Write;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// As `%q` writes it.
+/// Quotes as `%q`.
 pub fn quoted(text: &str) -> String {
     quoted_bytes(text.as_bytes(), '"', false)
 }
 
-/// As `%q` writes it, or with `ascii` as `%+q` does. Octets that are no text come as `\x`.
+/// Quotes as `%q`, or with `ascii` as `%+q`. Invalid UTF-8 is escaped as `\x`.
 pub(crate) fn quoted_bytes(text: &[u8], quote: char, ascii: bool) -> String {
     let mut out = String::from(quote);
     for chunk in text.utf8_chunks() {
@@ -47,7 +47,7 @@ fn push_quoted(out: &mut String, c: char, quote: char, ascii: bool) {
     }
 }
 
-/// Letters, marks, numbers, punctuation, symbols and the ASCII space: what Go prints as it is.
+/// Go's `strconv.IsPrint`: letters, marks, numbers, punctuation, symbols and the ASCII space.
 pub(crate) fn is_print(c: char) -> bool {
     static PRINTED: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"^[\p{L}\p{M}\p{N}\p{P}\p{S}]$").ok());
@@ -58,7 +58,7 @@ pub(crate) fn is_print(c: char) -> bool {
     PRINTED.as_ref().is_some_and(|printed| printed.is_match(c.encode_utf8(&mut buffer)))
 }
 
-/// As the `time` package writes it: what is not plain ASCII as hexadecimal.
+/// Quotes as the `time` package does: bytes other than printable ASCII in hexadecimal.
 pub fn quoted_ascii(text: &str) -> String {
     let mut out = String::from("\"");
     for byte in text.bytes() {
@@ -74,7 +74,7 @@ pub fn quoted_ascii(text: &str) -> String {
     out
 }
 
-/// The text of a Go string literal, quotes and all; None if it is not one.
+/// Decodes a Go string literal with its quotes; `None` if it is invalid.
 pub(crate) fn unquoted(literal: &str) -> Option<Vec<u8>> {
     let quote = literal.chars().next()?;
     let inner = literal.strip_prefix(quote)?.strip_suffix(quote)?;
@@ -97,14 +97,14 @@ pub(crate) fn unquoted(literal: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// One character of a literal, or one octet.
+/// One character or byte of a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Char(char),
     Byte(u8),
 }
 
-/// Reads one character or escape inside quotes; gives what is left.
+/// Decodes one character or escape inside quotes; returns it and the rest.
 pub(crate) fn unquoted_unit(text: &str, quote: char) -> Option<(Unit, &str)> {
     let mut chars = text.chars();
     match chars.next()? {

@@ -1,8 +1,8 @@
-//! Regular expressions as Go reads them, for the `regex` crate, which reads them nearly so.
+//! Go's regular expressions, translated to the syntax of the `regex` crate.
 //!
-//! The two differ where it shows: `\d`, `\w`, `\s` and `\b` are ASCII in Go; `{` that counts nothing and most
-//! escaped punctuation stand for themselves; classes know no intersection; `a**` is an error. So the text is
-//! read by Go's rules, which also gives Go's complaints, and written anew in words both understand alike.
+//! In Go `\d`, `\w`, `\s` and `\b` are ASCII; a `{` without a count and most escaped punctuation are literals; classes
+//! have no intersection; `a**` is an error. So the expression is parsed by Go's rules, with Go's errors, and written
+//! again in syntax that means the same in both.
 
 mod class;
 mod escape;
@@ -11,109 +11,109 @@ use regex::bytes::{Regex, RegexBuilder};
 
 /// Go's limit for `{n,m}`, also when nested.
 const MAX_REPEAT: u32 = 1000;
-/// As deep as Go goes.
+/// Go's limit.
 const MAX_NESTING: u32 = 1000;
-/// Go has no limit for the compiled size but the two above; this is beyond what they leave possible in practice.
+/// Go limits the compiled size only by the two above; expressions within these stay below this in practice.
 const MAX_COMPILED: usize = 64 << 20;
 
 /// A compiled Go regular expression.
 #[derive(Debug)]
 pub struct Regexp {
     source: String,
-    // Over bytes, because only there `\B` may look at ASCII alone.
+    // Matches bytes, because only then `\B` can be ASCII-only.
     regex: Regex,
-    /// The names of the groups, the whole match first; empty for those without.
+    /// Names of the groups, the whole match first; empty for unnamed groups.
     names: Box<[String]>,
-    /// Where the `regex` crate has each group; it leaves out those that can take no part, as in `(a){0}`.
-    places: Box<[Option<usize>]>,
+    /// The `regex` crate's index of each group; it drops groups that can never match, as in `(a){0}`.
+    indices: Box<[Option<usize>]>,
 }
 
-/// Where the groups of a match are in the text, the whole match first.
+/// Positions of a match's groups in the text, the whole match first.
 #[derive(Debug)]
 pub struct Groups(Box<[Option<(usize, usize)>]>);
 
 impl Groups {
-    /// How many there are, the whole match counted.
+    /// Number of groups, with the whole match.
     #[allow(clippy::len_without_is_empty)]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// A group of the text it was found in; empty if it took no part.
+    /// A group's text; empty if it did not participate. `text` is the text searched.
     pub fn get<'t>(&self, text: &'t str, group: usize) -> &'t str {
-        let place = self.0.get(group).copied().flatten();
-        place.and_then(|(start, end)| text.get(start..end)).unwrap_or_default()
+        let range = self.0.get(group).copied().flatten();
+        range.and_then(|(start, end)| text.get(start..end)).unwrap_or_default()
     }
 }
 
 impl Regexp {
-    /// The error is Go's, as it prints it.
+    /// The error is Go's.
     pub fn compile(source: &str) -> Result<Regexp, String> {
-        let failed = |what: String| format!("error parsing regexp: {what}");
+        let failed = |reason: String| format!("error parsing regexp: {reason}");
         let (translated, names) = translate(source).map_err(failed)?;
         let regex = RegexBuilder::new(&translated)
             .size_limit(MAX_COMPILED)
             .nest_limit(MAX_NESTING)
             .build()
             .map_err(|error| failed(last_line(&error.to_string())))?;
-        let place = |group: usize| match group {
+        let index = |group: usize| match group {
             0 => Some(0),
             _ => regex.capture_names().position(|name| name == Some(&group_name(group))),
         };
-        let places = (0..names.len()).map(place).collect();
-        Ok(Regexp { source: source.to_owned(), regex, names, places })
+        let indices = (0..names.len()).map(index).collect();
+        Ok(Regexp { source: source.to_owned(), regex, names, indices })
     }
 
     pub fn matches(&self, text: &str) -> bool {
         self.regex.is_match(text.as_bytes())
     }
 
-    /// As `matches`, for what need not be text.
+    /// As [`Regexp::matches`], for bytes that need not be UTF-8.
     pub fn matches_octets(&self, octets: &[u8]) -> bool {
         self.regex.is_match(octets)
     }
 
-    /// How many groups it has, the whole match not counted.
+    /// Number of groups, without the whole match.
     pub fn groups(&self) -> usize {
         self.names.len() - 1
     }
 
-    /// The first match and its groups; a group that took no part is empty.
+    /// The first match and its groups; a group that did not participate is empty.
     pub fn find<'t>(&self, text: &'t str) -> Option<Vec<&'t str>> {
         let found = self.regex.captures(text.as_bytes())?;
-        let group = |place: &Option<usize>| {
-            place.and_then(|place| text.get(found.get(place)?.range())).unwrap_or_default()
+        let group = |index: &Option<usize>| {
+            index.and_then(|index| text.get(found.get(index)?.range())).unwrap_or_default()
         };
-        Some(self.places.iter().map(group).collect())
+        Some(self.indices.iter().map(group).collect())
     }
 
     /// The first match's groups.
     pub fn find_groups(&self, text: &str) -> Option<Groups> {
         let found = self.regex.captures(text.as_bytes())?;
-        let group = |place: &Option<usize>| {
-            let group = found.get((*place)?)?;
+        let group = |index: &Option<usize>| {
+            let group = found.get((*index)?)?;
             Some((group.start(), group.end()))
         };
-        Some(Groups(self.places.iter().map(group).collect()))
+        Some(Groups(self.indices.iter().map(group).collect()))
     }
 
-    /// The names of the groups, the whole match first; empty for those without.
+    /// Names of the groups, the whole match first; empty for unnamed groups.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// As it was written.
+    /// The expression as written.
     pub fn source(&self) -> &str {
         &self.source
     }
 }
 
-/// What a group is called in the translation.
+/// Name of a group in the translation.
 fn group_name(group: usize) -> String {
     format!("g{group}")
 }
 
-/// The `regex` crate draws a picture; its last line says what is wrong.
+/// The last line of the `regex` crate's multi-line error has the reason.
 fn last_line(error: &str) -> String {
     let line = error.lines().last().unwrap_or(error);
     line.trim_start_matches("error: ").to_owned()
@@ -137,21 +137,21 @@ fn translate(source: &str) -> Result<(String, Box<[String]>), String> {
     Ok((reader.out, reader.names.into()))
 }
 
-/// A group being read; the outermost is the whole expression.
+/// A group being parsed; the outermost is the whole expression.
 #[derive(Default)]
 struct Group {
-    /// How often the last item can be repeated by the counts inside it; None if there is nothing to repeat.
+    /// Product of the repeat counts inside the last item; `None` if there is no item to repeat.
     last: Option<u32>,
-    /// The most of all items before it.
-    most: u32,
-    /// Where the repetition that ends right here began.
+    /// Maximum of the items before it.
+    max: u32,
+    /// Start of the repetition operator that ends here.
     repeated_from: Option<usize>,
 }
 
 impl Group {
-    /// What is written so far cannot be repeated any more.
-    fn settle(&mut self) {
-        self.most = self.most.max(self.last.take().unwrap_or(0));
+    /// Ends the last item: it can no longer be repeated.
+    fn end_item(&mut self) {
+        self.max = self.max.max(self.last.take().unwrap_or(0));
         self.repeated_from = None;
     }
 }
@@ -160,10 +160,10 @@ struct Reader<'a> {
     whole: &'a str,
     at: usize,
     out: String,
-    /// Flags read but not written: `a(?i)*` repeats the `a`, so they have to wait for the operator.
+    /// Flags parsed but not yet written: `a(?i)*` repeats the `a`, so they follow the operator.
     flags: String,
     groups: Vec<Group>,
-    /// Of the groups that are kept, the whole expression first.
+    /// Names of the capturing groups, the whole expression first.
     names: Vec<String>,
 }
 
@@ -195,10 +195,10 @@ impl<'a> Reader<'a> {
         self.groups.last_mut().expect("a group is open")
     }
 
-    /// Something that can be repeated is written.
-    fn wrote(&mut self, repeats: u32) {
+    /// Records a new item with the product of its repeat counts.
+    fn begin_item(&mut self, repeats: u32) {
         let group = self.group();
-        group.settle();
+        group.end_item();
         group.last = Some(repeats);
     }
 
@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
             '|' => {
                 self.at += 1;
                 self.out.push('|');
-                self.group().settle();
+                self.group().end_item();
                 Ok(())
             }
             '*' | '+' | '?' => {
@@ -225,13 +225,13 @@ impl<'a> Reader<'a> {
             '{' => self.count(),
             '[' => {
                 self.class()?;
-                self.wrote(1);
+                self.begin_item(1);
                 Ok(())
             }
             '^' | '$' | '.' => {
                 self.at += 1;
                 self.out.push(c);
-                self.wrote(1);
+                self.begin_item(1);
                 Ok(())
             }
             '\\' => self.escape(),
@@ -250,10 +250,10 @@ impl<'a> Reader<'a> {
 
     fn literal(&mut self, c: char) {
         push_literal(&mut self.out, c);
-        self.wrote(1);
+        self.begin_item(1);
     }
 
-    /// A repetition operator was read and written; `times` is what it counts.
+    /// Checks a repetition operator that was read and written; `times` is its count.
     fn repeat(&mut self, start: usize, times: u32) -> Result<(), String> {
         if self.eat("?") {
             self.out.push('?');
@@ -277,7 +277,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// `{n}`, `{n,}`, `{n,m}`, or a brace that stands for itself.
+    /// `{n}`, `{n,}`, `{n,m}`, or a literal brace.
     fn count(&mut self) -> Result<(), String> {
         let start = self.at;
         let Some((min, max, len)) = read_count(self.rest()) else {
@@ -297,7 +297,7 @@ impl<'a> Reader<'a> {
         self.repeat(start, max.unwrap_or(min))
     }
 
-    /// Groups, and flags that look like them. Groups get names of ours.
+    /// Reads the start of a group, or flags. Capturing groups get generated names.
     fn open(&mut self) -> Result<(), String> {
         let start = self.at;
         if !self.eat("(?") {
@@ -365,10 +365,10 @@ impl<'a> Reader<'a> {
         if self.groups.len() == 1 {
             return Err(format!("unexpected ): `{}`", self.whole));
         }
-        let closed = self.groups.pop().map_or(1, |group| group.most.max(group.last.unwrap_or(0)));
+        let closed = self.groups.pop().map_or(1, |group| group.max.max(group.last.unwrap_or(0)));
         self.at += 1;
         self.out.push(')');
-        self.wrote(closed);
+        self.begin_item(closed);
         Ok(())
     }
 
@@ -392,12 +392,12 @@ impl<'a> Reader<'a> {
         if let Some(written) = written {
             self.at += 2;
             self.out.push_str(written);
-            self.wrote(1);
+            self.begin_item(1);
             return Ok(());
         }
         if let Some(class) = self.named_class()? {
             self.out.push_str(&format!("[{class}]"));
-            self.wrote(1);
+            self.begin_item(1);
             return Ok(());
         }
         let c = self.escaped_char()?;
@@ -414,14 +414,13 @@ fn push_literal(out: &mut String, c: char) {
     }
 }
 
-/// The numbers of `{n,m}` and its length. A number is None when it is beyond the limit, the second one is
-/// `Some(None)` when it is open.
+/// The numbers of `{n,m}` and its length. A number above the limit is `None`; an open maximum is `Some(None)`.
 fn read_count(text: &str) -> Option<(Option<u32>, Option<Option<u32>>, usize)> {
     let inner = text.strip_prefix('{')?;
     let end = inner.find('}')?;
     let number = |digits: &str| {
         let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-        // `{01}` counts nothing.
+        // `{01}` is literal.
         let leading_zero = digits.len() > 1 && digits.starts_with('0');
         (plain && !leading_zero).then(|| digits.parse().ok().filter(|n| *n <= MAX_REPEAT))
     };

@@ -1,4 +1,4 @@
-//! The system's errors in Go's words.
+//! System errors with Go's texts.
 
 use std::io;
 

@@ -1,13 +1,13 @@
-//! Values as Go's reflection sees them, as far as templates and formats meet any.
+//! Values with their Go types, for templates and formats.
 //!
-//! Structs, lists and maps are read through [`Data`], one field at a time: what nobody reads is never made.
+//! Structs, lists and maps are read through [`Data`], one field at a time, so that unused fields are never computed.
 
 use std::borrow::Cow;
 
 /// A value with its Go type. Go's strings are bytes, so `Text` is.
 #[derive(Clone)]
 pub enum Value<'a> {
-    /// No value at all: an untyped nil, a key that a map does not have.
+    /// An untyped nil, or the value of a key missing from a map.
     Nil,
     Bool(bool),
     /// `int`
@@ -18,7 +18,7 @@ pub enum Value<'a> {
     /// `complex128`
     Complex(f64, f64),
     Text(Cow<'a, [u8]>),
-    /// A part of a list: from the first number up to the second.
+    /// A slice of a list: the items from the first index up to the second.
     List(&'a dyn Data, usize, usize),
     Map(&'a dyn Data),
     Struct(&'a dyn Data),
@@ -35,10 +35,10 @@ pub enum Width {
 
 /// A list, a map or a struct.
 pub trait Data {
-    /// As Go prints the type: `[]string`, `map[string]string`, `*dns.Msg`.
+    /// The Go type: `[]string`, `map[string]string`, `*dns.Msg`.
     fn type_name(&self) -> &str;
 
-    /// How many items a list or a map has.
+    /// Number of items of a list or a map.
     fn len(&self) -> usize {
         0
     }
@@ -47,22 +47,22 @@ pub trait Data {
         self.len() == 0
     }
 
-    /// Whether it is Go's nil of its type: empty, and printed as such by `%#v`.
+    /// Whether it is a nil list or map, which `%#v` prints differently from an empty one.
     fn is_nil(&self) -> bool {
         false
     }
 
-    /// The item of a list, or of a map in the order of its keys.
-    fn item(&self, _place: usize) -> Value<'_> {
+    /// An item of a list, or of a map in the order of its keys.
+    fn item(&self, _index: usize) -> Value<'_> {
         Value::Nil
     }
 
-    /// The keys of a map, sorted.
-    fn key(&self, _place: usize) -> Value<'_> {
+    /// A key of a map; keys are sorted.
+    fn key(&self, _index: usize) -> Value<'_> {
         Value::Nil
     }
 
-    /// A map's value.
+    /// The value of a key of a map.
     fn get(&self, _key: &[u8]) -> Option<Value<'_>> {
         None
     }
@@ -77,24 +77,24 @@ pub trait Data {
         Vec::new()
     }
 
-    /// Calls a method that [`Data::field`] has told of; the arguments have the types it asks for.
+    /// Calls a method returned by [`Data::field`]; number and types of the arguments are checked.
     fn call(&self, _method: &str, _args: &[Value<'_>]) -> Value<'_> {
         Value::Nil
     }
 
-    /// What its `String` method says, if it has one.
+    /// The result of its `String` method, if it has one.
     fn string(&self) -> Option<String> {
         None
     }
 }
 
-/// What a struct has under a name.
+/// The result of looking up a name in a struct.
 pub enum Field<'a> {
     Unknown,
-    /// There is one, but not for others.
-    Hidden,
+    /// A field that is not exported.
+    Unexported,
     Value(Value<'a>),
-    /// A method that takes so many strings.
+    /// A method, with its number of parameters, all strings.
     Method(usize),
 }
 
@@ -111,7 +111,7 @@ impl<'a> Value<'a> {
         Value::List(data, 0, data.len())
     }
 
-    /// As Go prints it; None for a nil, which has none.
+    /// The Go type; `None` for nil.
     pub fn type_name(&self) -> Option<&str> {
         Some(match self {
             Value::Nil => return None,
@@ -128,7 +128,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// What `if` makes of it.
+    /// Whether `if` treats the value as true.
     pub fn is_true(&self) -> bool {
         match self {
             Value::Nil => false,

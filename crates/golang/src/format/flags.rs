@@ -1,4 +1,4 @@
-//! The flags of a verb, and what they do to a word: padding, cutting, digits.
+//! The flags of a verb: padding, truncation, digits.
 
 use super::Printer;
 use crate::quote::is_print;
@@ -19,7 +19,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// The first characters, as many as the precision says.
+    /// Truncates text to the precision, in characters.
     pub fn truncated(self, text: &[u8]) -> &[u8] {
         let Some(precision) = self.precision else { return text };
         let mut end = 0;
@@ -32,7 +32,7 @@ impl Flags {
     }
 }
 
-/// Octets of the first character; one for what is none.
+/// Bytes of the first character; 1 for an invalid byte.
 fn char_len(text: &[u8]) -> usize {
     let valid = text.utf8_chunks().next().map_or("", |chunk| chunk.valid());
     valid.chars().next().map_or(1, char::len_utf8)
@@ -48,7 +48,7 @@ impl Printer {
         self.out.resize(self.out.len() + len, byte);
     }
 
-    /// A word, filled up to the width.
+    /// Writes a word padded to the width.
     pub(super) fn padded(&mut self, word: &[u8]) {
         let missing = self.flags.width.map_or(0, |width| width.saturating_sub(char_count(word)));
         if self.flags.minus {
@@ -60,14 +60,14 @@ impl Printer {
         }
     }
 
-    /// A word whose zeros are in it already.
+    /// Writes a word padded with spaces; it already has its zeros.
     fn padded_by_spaces(&mut self, word: &[u8]) {
         let zero = std::mem::replace(&mut self.flags.zero, false);
         self.padded(word);
         self.flags.zero = zero;
     }
 
-    /// An integer in a base.
+    /// Writes an integer in a base.
     pub(super) fn digits(&mut self, number: u64, negative: bool, base: u64, verb: char) {
         let flags = self.flags;
         let mut least = 0;
@@ -128,7 +128,7 @@ impl Printer {
         self.padded_by_spaces(word.as_bytes());
     }
 
-    /// Octets as hexadecimal.
+    /// Writes bytes in hexadecimal.
     pub(super) fn hexadecimal(&mut self, text: &[u8], upper: bool) {
         let flags = self.flags;
         let text = &text[..flags.precision.unwrap_or(text.len()).min(text.len())];

@@ -1,4 +1,4 @@
-//! Floating point numbers, as `strconv.FormatFloat` and `fmt` write them.
+//! Floating point numbers as `strconv.FormatFloat` and `fmt` format them.
 
 use super::Printer;
 use crate::value::Value;
@@ -50,8 +50,8 @@ impl Printer {
         if flags.sharp && verb != 'b' {
             digits = with_all_digits(&digits, verb, precision);
         }
-        let shows_sign = flags.plus || sign != '+';
-        if !shows_sign {
+        let has_sign = flags.plus || sign != '+';
+        if !has_sign {
             return self.padded(digits.as_bytes());
         }
         let word = format!("{sign}{digits}");
@@ -66,7 +66,7 @@ impl Printer {
     }
 }
 
-/// `#` keeps the point and the zeros at the end.
+/// With the flag `#` the point and trailing zeros stay.
 fn with_all_digits(text: &str, verb: char, precision: Option<usize>) -> String {
     let mut digits = match verb {
         'g' | 'G' | 'x' => precision.map_or(6, |precision| precision as i64),
@@ -92,7 +92,7 @@ fn with_all_digits(text: &str, verb: char, precision: Option<usize>) -> String {
     number + tail
 }
 
-/// A number that is not negative.
+/// Formats a non-negative number.
 fn format_float(number: f64, verb: char, precision: Option<usize>) -> String {
     if number.is_nan() {
         return "NaN".into();
@@ -106,7 +106,7 @@ fn format_float(number: f64, verb: char, precision: Option<usize>) -> String {
         'e' | 'E' => exponential(&scientific(number, precision), verb),
         'f' => match precision {
             Some(precision) => {
-                let exact = precision.min(ALL_DIGITS);
+                let exact = precision.min(MAX_DIGITS);
                 format!("{number:.exact$}") + &"0".repeat(precision - exact)
             }
             None => number.to_string(),
@@ -115,13 +115,13 @@ fn format_float(number: f64, verb: char, precision: Option<usize>) -> String {
     }
 }
 
-/// No number has more digits than this; behind them are zeros.
-const ALL_DIGITS: usize = 1_100;
+/// More digits than any number has; further ones are zeros.
+const MAX_DIGITS: usize = 1_100;
 
-/// `d.ddde[-]x`, as Rust writes it.
+/// `d.ddde[-]x`, as Rust formats it.
 fn scientific(number: f64, precision: Option<usize>) -> String {
     let Some(precision) = precision else { return format!("{number:e}") };
-    let exact = precision.min(ALL_DIGITS);
+    let exact = precision.min(MAX_DIGITS);
     let text = format!("{number:.exact$e}");
     match text.split_once('e') {
         Some((digits, exponent)) if precision > exact => {
@@ -131,7 +131,7 @@ fn scientific(number: f64, precision: Option<usize>) -> String {
     }
 }
 
-/// The exponent gets a sign and two digits at least.
+/// Adds the sign and at least two digits of the exponent.
 fn exponential(scientific: &str, verb: char) -> String {
     let (digits, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
@@ -199,7 +199,7 @@ fn hexadecimal(number: f64, verb: char, precision: Option<usize>) -> String {
     if mantissa == 0 {
         exponent = 0;
     } else {
-        // One bit before the point, at bit 60, so that 15 digits follow.
+        // Bit 60 is before the point, so that 15 digits follow it.
         let shift = mantissa.leading_zeros() as i32 - 3;
         mantissa <<= shift;
         exponent += 60 - shift;

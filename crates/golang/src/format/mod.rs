@@ -1,4 +1,4 @@
-//! Go's `fmt`: `Sprint`, `Sprintln` and `Sprintf` over values.
+//! Go's `fmt`: `Sprint`, `Sprintln` and `Sprintf`.
 
 mod flags;
 mod float;
@@ -10,7 +10,7 @@ pub(crate) use printf::printf;
 use crate::quote::quoted_bytes;
 use crate::value::{Data, Value};
 
-/// As `Sprint`: a space between two operands neither of which is a string.
+/// `Sprint`: adds a space between operands when neither is a string.
 pub(crate) fn print(args: &[Value<'_>]) -> Vec<u8> {
     let mut printer = Printer::default();
     let mut after_text = false;
@@ -25,7 +25,7 @@ pub(crate) fn print(args: &[Value<'_>]) -> Vec<u8> {
     printer.out
 }
 
-/// As `Sprintln`.
+/// `Sprintln`.
 pub(crate) fn println(args: &[Value<'_>]) -> Vec<u8> {
     let mut printer = Printer::default();
     for (i, arg) in args.iter().enumerate() {
@@ -38,13 +38,13 @@ pub(crate) fn println(args: &[Value<'_>]) -> Vec<u8> {
     printer.out
 }
 
-/// Writes values by verbs and flags.
+/// Formats values by verb and flags.
 #[derive(Default)]
 struct Printer {
     out: Vec<u8>,
     flags: Flags,
-    /// Inside a complaint; methods are not called there.
-    complaining: bool,
+    /// Inside `%!verb(type=value)`, where Go does not call `String` methods.
+    in_bad_verb: bool,
 }
 
 impl Printer {
@@ -52,7 +52,7 @@ impl Printer {
         self.out.extend_from_slice(text.as_bytes());
     }
 
-    /// An operand.
+    /// Formats an operand.
     fn arg(&mut self, arg: &Value<'_>, verb: char) {
         match (arg, verb) {
             (Value::Nil, 'T' | 'v') => self.padded(b"<nil>"),
@@ -65,9 +65,9 @@ impl Printer {
         }
     }
 
-    /// A value, perhaps inside another.
+    /// Formats a value; `depth` is its nesting.
     fn value(&mut self, value: &Value<'_>, verb: char, depth: usize) {
-        if verb == 'w' && !self.complaining {
+        if verb == 'w' && !self.in_bad_verb {
             return self.bad_verb(value, verb);
         }
         match value {
@@ -93,24 +93,24 @@ impl Printer {
             }
             Value::List(data, from, to) => {
                 self.open(data.type_name(), "[", "{");
-                for place in *from..*to {
-                    self.between(place > *from);
-                    self.value(&data.item(place), verb, depth + 1);
+                for index in *from..*to {
+                    self.separator(index > *from);
+                    self.value(&data.item(index), verb, depth + 1);
                 }
                 self.close();
             }
             Value::Map(data) => {
                 self.open(data.type_name(), "map[", "{");
-                for place in 0..data.len() {
-                    self.between(place > 0);
-                    self.value(&data.key(place), verb, depth + 1);
+                for index in 0..data.len() {
+                    self.separator(index > 0);
+                    self.value(&data.key(index), verb, depth + 1);
                     self.push(":");
-                    self.value(&data.item(place), verb, depth + 1);
+                    self.value(&data.item(index), verb, depth + 1);
                 }
                 self.close();
             }
             Value::Struct(data) => match data.string() {
-                Some(text) if self.asks_for_text(verb) => {
+                Some(text) if self.uses_string_method(verb) => {
                     self.text(text.as_bytes(), if verb == 'v' { 's' } else { verb });
                 }
                 _ => self.fields(*data, verb, depth),
@@ -118,14 +118,14 @@ impl Printer {
         }
     }
 
-    /// Whether a verb shows what a `String` method says.
-    fn asks_for_text(&self, verb: char) -> bool {
-        !self.complaining && !self.flags.sharp_v && matches!(verb, 'v' | 's' | 'x' | 'X' | 'q')
+    /// Whether a verb prints the result of a `String` method.
+    fn uses_string_method(&self, verb: char) -> bool {
+        !self.in_bad_verb && !self.flags.sharp_v && matches!(verb, 'v' | 's' | 'x' | 'X' | 'q')
     }
 
     fn fields(&mut self, data: &dyn Data, verb: char, depth: usize) {
         let name = data.type_name();
-        // What is behind a pointer is shown at the top only; deeper down Go prints its address.
+        // Go prints the struct behind a pointer at depth 0 only; below, it prints the address.
         let bare = name.trim_start_matches('*');
         if bare.len() < name.len() && depth == 0 {
             self.push("&");
@@ -135,7 +135,7 @@ impl Printer {
         }
         self.push("{");
         for (i, (field, value)) in data.fields().iter().enumerate() {
-            self.between(i > 0);
+            self.separator(i > 0);
             if self.flags.plus_v || self.flags.sharp_v {
                 self.push(field);
                 self.push(":");
@@ -154,7 +154,7 @@ impl Printer {
         }
     }
 
-    fn between(&mut self, needed: bool) {
+    fn separator(&mut self, needed: bool) {
         if needed {
             self.push(if self.flags.sharp_v { ", " } else { " " });
         }
@@ -167,7 +167,7 @@ impl Printer {
     /// `%!d(string=x)`
     fn bad_verb(&mut self, value: &Value<'_>, verb: char) {
         self.push(&format!("%!{verb}("));
-        let outer = std::mem::replace(&mut self.complaining, true);
+        let outer = std::mem::replace(&mut self.in_bad_verb, true);
         match value.type_name() {
             None => self.push("<nil>"),
             Some(name) => {
@@ -176,7 +176,7 @@ impl Printer {
                 self.value(value, 'v', 0);
             }
         }
-        self.complaining = outer;
+        self.in_bad_verb = outer;
         self.push(")");
     }
 
@@ -208,7 +208,7 @@ impl Printer {
         }
     }
 
-    /// Text by `s`, `x`, `X` or `q`.
+    /// Formats text by `s`, `x`, `X` or `q`.
     fn text(&mut self, text: &[u8], verb: char) {
         match verb {
             's' => {
@@ -228,13 +228,13 @@ impl Printer {
     }
 }
 
-/// What `%c` shows for a number that is no character: the replacement.
+/// The character of a number, as `%c` prints it; the replacement character for invalid numbers.
 fn character(number: u64, negative: bool) -> char {
     let code = u32::try_from(number).ok().filter(|_| !negative);
     code.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
 }
 
-/// Whether text can stand between backquotes.
+/// Go's `strconv.CanBackquote`.
 fn can_be_raw(text: &str) -> bool {
     text.chars().all(|c| c != '`' && c != '\u{7f}' && c != '\u{feff}' && (c == '\t' || c >= ' '))
 }

@@ -1,11 +1,11 @@
-//! Formats: `%`, flags, a number of an argument, width, precision and a verb.
+//! `Sprintf`: parses `%`, flags, argument index, width, precision and verb.
 
 use super::Printer;
 use super::flags::Flags;
 use crate::value::Value;
 
-/// Numbers beyond this are none, as width, precision or number of an argument.
-const TOO_LARGE: i64 = 1_000_000;
+/// Largest width, precision and argument index.
+const MAX_NUMBER: i64 = 1_000_000;
 
 pub(crate) fn printf(format: &[u8], args: &[Value<'_>]) -> Vec<u8> {
     let mut reader = Reader {
@@ -14,7 +14,7 @@ pub(crate) fn printf(format: &[u8], args: &[Value<'_>]) -> Vec<u8> {
         args,
         arg: 0,
         reordered: false,
-        good: true,
+        good_index: true,
         after_index: false,
         printer: Printer::default(),
     };
@@ -29,11 +29,11 @@ struct Reader<'a> {
     args: &'a [Value<'a>],
     /// The next argument.
     arg: usize,
-    /// Whether an argument was named by its number.
+    /// Whether the format has an argument index.
     reordered: bool,
-    /// Whether the numbers of arguments in this directive are right.
-    good: bool,
-    /// Right behind a number of an argument.
+    /// Whether the argument indexes of this directive are valid.
+    good_index: bool,
+    /// Directly after an argument index.
     after_index: bool,
     printer: Printer,
 }
@@ -43,9 +43,9 @@ impl Reader<'_> {
         self.format.get(self.at).copied()
     }
 
-    /// Text up to the next `%` and what follows it; false at the end.
+    /// Formats the text up to the next `%` and its directive; false at the end.
     fn directive(&mut self) -> bool {
-        self.good = true;
+        self.good_index = true;
         let rest = &self.format[self.at..];
         let text = rest.iter().position(|byte| *byte == b'%').unwrap_or(rest.len());
         self.printer.out.extend_from_slice(&rest[..text]);
@@ -72,7 +72,7 @@ impl Reader<'_> {
         true
     }
 
-    /// Flags; true if a plain verb followed right behind them and is done.
+    /// Reads flags. Also formats a lower-case verb directly after them; true if it did.
     fn flags(&mut self) -> bool {
         while let Some(byte) = self.byte() {
             let flags = &mut self.printer.flags;
@@ -106,7 +106,7 @@ impl Reader<'_> {
         self.arg += 1;
     }
 
-    /// `[n]`
+    /// Reads an argument index, `[n]`.
     fn index(&mut self) {
         self.after_index = false;
         if self.byte() != Some(b'[') {
@@ -117,7 +117,7 @@ impl Reader<'_> {
         let end = if rest.len() < 3 { None } else { rest.iter().position(|byte| *byte == b']') };
         let Some(end) = end else {
             self.at += 1;
-            self.good = false;
+            self.good_index = false;
             return;
         };
         self.at += end + 1;
@@ -125,21 +125,21 @@ impl Reader<'_> {
             .ok()
             .filter(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
         let number =
-            number.and_then(|digits| digits.parse::<usize>().ok()).filter(|n| *n <= TOO_LARGE as usize);
+            number.and_then(|digits| digits.parse::<usize>().ok()).filter(|n| *n <= MAX_NUMBER as usize);
         self.after_index = number.is_some();
-        match number.and_then(|number| number.checked_sub(1)).filter(|place| *place < self.args.len()) {
-            Some(place) => self.arg = place,
-            None => self.good = false,
+        match number.and_then(|number| number.checked_sub(1)).filter(|index| *index < self.args.len()) {
+            Some(index) => self.arg = index,
+            None => self.good_index = false,
         }
     }
 
-    /// Digits, if they make a number that is not too large.
+    /// Reads a number, unless it is too large.
     fn digits(&mut self) -> Option<usize> {
         let start = self.at;
         let mut number: i64 = 0;
         while let Some(digit @ b'0'..=b'9') = self.byte() {
-            if number > TOO_LARGE {
-                // What is left is taken for a verb.
+            if number > MAX_NUMBER {
+                // The next digit is then read as the verb.
                 return None;
             }
             number = number * 10 + i64::from(digit - b'0');
@@ -148,7 +148,7 @@ impl Reader<'_> {
         (self.at > start).then_some(number as usize)
     }
 
-    /// The number an argument gives for `*`.
+    /// The argument for `*`, if it is a valid number.
     fn star(&mut self) -> Option<i64> {
         let value = self.args.get(self.arg)?;
         self.arg += 1;
@@ -157,7 +157,7 @@ impl Reader<'_> {
             Value::Uint(number, _) => i64::try_from(*number).ok()?,
             _ => return None,
         };
-        (-TOO_LARGE..=TOO_LARGE).contains(&number).then_some(number)
+        (-MAX_NUMBER..=MAX_NUMBER).contains(&number).then_some(number)
     }
 
     fn width(&mut self) {
@@ -178,7 +178,7 @@ impl Reader<'_> {
         }
         self.printer.flags.width = self.digits();
         if self.after_index && self.printer.flags.width.is_some() {
-            self.good = false;
+            self.good_index = false;
         }
     }
 
@@ -188,7 +188,7 @@ impl Reader<'_> {
         }
         self.at += 1;
         if self.after_index {
-            self.good = false;
+            self.good_index = false;
         }
         self.index();
         if self.byte() == Some(b'*') {
@@ -215,7 +215,7 @@ impl Reader<'_> {
     fn apply(&mut self, verb: char) {
         if verb == '%' {
             self.printer.push("%");
-        } else if !self.good {
+        } else if !self.good_index {
             self.printer.push(&format!("%!{verb}(BADINDEX)"));
         } else if self.arg >= self.args.len() {
             self.printer.push(&format!("%!{verb}(MISSING)"));
@@ -224,7 +224,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Arguments that nothing asked for.
+    /// Reports unused arguments.
     fn extra(&mut self) {
         if self.reordered || self.arg >= self.args.len() {
             return;

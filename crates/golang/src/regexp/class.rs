@@ -1,4 +1,4 @@
-//! Classes of characters: `[a-z]`, `[[:alpha:]]`, `\d`, `\pL`.
+//! Character classes: `[a-z]`, `[[:alpha:]]`, `\d`, `\pL`.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 use super::Reader;
 
 impl<'a> Reader<'a> {
-    /// `[...]`, all its characters written as numbers.
+    /// `[...]`, written with all characters as code points.
     pub(super) fn class(&mut self) -> Result<(), String> {
         let start = self.at;
         self.at += 1;
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         self.bump().ok_or_else(|| format!("missing closing ]: `{}`", &self.whole[class..]))
     }
 
-    /// `\d` and its like, or `\pL`, as the inside of a class.
+    /// `\d`, `\s`, `\w` and their negations, or `\pL`, without the brackets of a class.
     pub(super) fn named_class(&mut self) -> Result<Option<String>, String> {
         let perl = match self.rest().get(..2) {
             Some("\\d") => "0-9",
@@ -96,11 +96,11 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let mut negative = self.rest().starts_with("\\P");
         self.at += 2;
-        let wrong = |end: usize| format!("invalid character class range: `{}`", &self.whole[start..end]);
+        let invalid = |end: usize| format!("invalid character class range: `{}`", &self.whole[start..end]);
         let mut name = match self.rest().chars().next() {
-            None => return Err(wrong(self.whole.len())),
+            None => return Err(invalid(self.whole.len())),
             Some('{') => match self.rest().find('}') {
-                None => return Err(wrong(self.whole.len())),
+                None => return Err(invalid(self.whole.len())),
                 Some(end) => &self.rest()[1..end],
             },
             Some(letter) => &self.rest()[..letter.len_utf8()],
@@ -112,7 +112,7 @@ impl<'a> Reader<'a> {
         let class = format!("\\{}{{{name}}}", if negative { 'P' } else { 'p' });
         let known = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && Regex::new(&class).is_ok();
         if !known {
-            return Err(wrong(end));
+            return Err(invalid(end));
         }
         self.at = end;
         Ok(class)

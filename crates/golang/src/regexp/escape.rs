@@ -1,9 +1,9 @@
-//! Escapes that stand for one character: `\n`, `\x41`, `\101`, `\.`.
+//! Escapes of one character: `\n`, `\x41`, `\101`, `\.`.
 
 use super::Reader;
 
 impl Reader<'_> {
-    /// `\` and what stands for one character.
+    /// Reads an escape of one character.
     pub(super) fn escaped_char(&mut self) -> Result<char, String> {
         let start = self.at;
         self.at += 1;

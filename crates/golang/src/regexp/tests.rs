@@ -1,6 +1,6 @@
 use super::*;
 
-/// What matches and what does not was found out with Go 1.26.
+/// Results of Go 1.26.
 #[test]
 fn go_regular_expressions() {
     for (pattern, matching, other) in [
@@ -18,11 +18,11 @@ fn go_regular_expressions() {
         (r"\Qa.b\E.", "a.bc", "axbc"),
         (r"(?i)ABC", "abc", "abd"),
         (r"(?P<n>a)(?P<n>b)", "ab", "a"),
-        // Flags are nothing to repeat: it is the `a` that is.
+        // The star repeats the `a`, not the flags.
         ("^a(?i)*B$", "aab", "acb"),
         (r"\p{Greek}\pL\p{^Greek}", "αβa", "abc"),
         (r"\x41\x{e9}\101", "AéA", "x"),
-        // What is repeated no times does not count.
+        // A repetition of zero times does not count towards the limit.
         ("^((?:x{1000}){0}y){2}$", "yy", "y"),
         ("", "", "\u{0}"),
     ] {
@@ -32,9 +32,9 @@ fn go_regular_expressions() {
     }
 }
 
-/// Go's own words.
+/// Errors of Go 1.26.
 #[test]
-fn go_complaints() {
+fn go_errors() {
     for (pattern, error) in [
         ("(", "missing closing ): `(`"),
         ("a)", "unexpected ): `a)`"),
@@ -70,7 +70,7 @@ fn go_complaints() {
     }
 }
 
-/// Groups that can take no part are there all the same.
+/// Groups that can never match are included.
 #[test]
 fn groups_have_names_and_numbers() {
     let compiled = Regexp::compile("(?P<a>x)(y){0}(?<b>z)|(w)").unwrap();

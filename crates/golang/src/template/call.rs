@@ -1,15 +1,15 @@
-//! The functions of templates.
+//! Functions of templates.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
 use super::escape;
-use super::eval::{behind_pointer, index, place};
+use super::eval::{behind_pointer, index, to_index};
 use crate::format;
 use crate::parse_uint::parse_uint;
 use crate::value::{Value, Width};
 
-/// A function by what it does; its name is the template's business.
+/// A function, independent of its name in templates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Function {
     And,
@@ -35,7 +35,7 @@ pub enum Function {
     ParseUint,
 }
 
-/// The names every template knows.
+/// Functions of every template.
 pub(super) const BUILT_IN: &[(&str, Function)] = &[
     ("and", Function::And),
     ("call", Function::Call),
@@ -58,7 +58,7 @@ pub(super) const BUILT_IN: &[(&str, Function)] = &[
     ("ne", Function::Ne),
 ];
 
-/// What a parameter takes.
+/// The type of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Param {
     /// Anything, as `reflect.Value`.
@@ -84,10 +84,10 @@ impl Param {
     }
 }
 
-type Called<'a> = Result<Value<'a>, Cow<'static, str>>;
+type CallResult<'a> = Result<Value<'a>, Cow<'static, str>>;
 
 impl Function {
-    /// The parameters it always has, and what may follow any number of times.
+    /// Its fixed parameters, and the type of the variadic one.
     pub(super) fn parameters(self) -> (&'static [Param], Option<Param>) {
         use Param::{Any, Int, Reflect, Text};
         match self {
@@ -109,19 +109,19 @@ impl Function {
         }
     }
 
-    /// There is nothing in our data that could be called.
-    pub(super) fn call_of<'a>(self, name: &str, args: &[Value<'a>]) -> Called<'a> {
+    /// The error of `call`: our data has no functions.
+    pub(super) fn call_of<'a>(self, name: &str, args: &[Value<'a>]) -> CallResult<'a> {
         Err(match args.first().and_then(Value::type_name) {
             None => "call of nil".into(),
             Some(of) => format!("non-function {name} of type {of}").into(),
         })
     }
 
-    /// The arguments are as many and of such types as [`Function::parameters`] says.
-    pub(super) fn call<'a>(self, args: Vec<Value<'a>>) -> Called<'a> {
+    /// Calls the function with arguments that match [`Function::parameters`].
+    pub(super) fn call<'a>(self, args: Vec<Value<'a>>) -> CallResult<'a> {
         let bytes = |text: Vec<u8>| Value::Text(Cow::Owned(text));
         Ok(match self {
-            // These look at as many arguments as they need and are done where arguments are looked at.
+            // Handled in `eval.rs`, where arguments are evaluated.
             Function::And | Function::Or | Function::Call => Value::Nil,
             Function::Html => bytes(escape::html(&joined(&args))),
             Function::Js => bytes(escape::js(&joined(&args))),
@@ -155,22 +155,22 @@ impl Function {
 fn joined(args: &[Value<'_>]) -> Vec<u8> {
     match args {
         [Value::Text(text)] => text.to_vec(),
-        // A nil alone is told by its name here.
+        // Nil is printed as `<no value>` here.
         args => {
-            let named = |arg: &Value<'_>| matches!(arg, Value::Nil);
-            if !args.iter().any(named) {
+            let is_nil = |arg: &Value<'_>| matches!(arg, Value::Nil);
+            if !args.iter().any(is_nil) {
                 return format::print(args);
             }
-            let shown: Vec<Value<'_>> = args
+            let printed: Vec<Value<'_>> = args
                 .iter()
-                .map(|arg| if named(arg) { Value::text("<no value>") } else { arg.clone() })
+                .map(|arg| if is_nil(arg) { Value::text("<no value>") } else { arg.clone() })
                 .collect();
-            format::print(&shown)
+            format::print(&printed)
         }
     }
 }
 
-fn indexed<'a>(args: Vec<Value<'a>>) -> Called<'a> {
+fn indexed<'a>(args: Vec<Value<'a>>) -> CallResult<'a> {
     let mut args = args.into_iter();
     let mut value = args.next().unwrap_or(Value::Nil);
     if let Value::Nil = value {
@@ -185,7 +185,7 @@ fn indexed<'a>(args: Vec<Value<'a>>) -> Called<'a> {
     Ok(value)
 }
 
-fn sliced<'a>(args: Vec<Value<'a>>) -> Called<'a> {
+fn sliced<'a>(args: Vec<Value<'a>>) -> CallResult<'a> {
     let mut args = args.into_iter();
     let value = args.next().unwrap_or(Value::Nil);
     let indexes: Vec<Value<'a>> = args.collect();
@@ -203,7 +203,7 @@ fn sliced<'a>(args: Vec<Value<'a>>) -> Called<'a> {
     };
     let mut bounds = [0, len, limit];
     for (bound, index) in bounds.iter_mut().zip(&indexes) {
-        *bound = place(index, limit)?;
+        *bound = to_index(index, limit)?;
     }
     let [first, end, most] = bounds;
     for (a, b) in [(first, end), (end, most)] {
@@ -219,7 +219,7 @@ fn sliced<'a>(args: Vec<Value<'a>>) -> Called<'a> {
     })
 }
 
-fn length<'a>(value: Option<&Value<'a>>) -> Called<'a> {
+fn length<'a>(value: Option<&Value<'a>>) -> CallResult<'a> {
     let len = match value {
         Some(Value::Text(text)) => text.len(),
         Some(Value::List(_, from, to)) => to - from,
@@ -230,7 +230,7 @@ fn length<'a>(value: Option<&Value<'a>>) -> Called<'a> {
     Ok(Value::Int(len as i64))
 }
 
-/// What values can be compared as.
+/// Comparable kinds of values, as in Go's `basicKind`.
 #[derive(PartialEq)]
 enum Basic {
     Bool,
@@ -260,7 +260,7 @@ fn incompatible(a: &Value<'_>, b: &Value<'_>) -> Cow<'static, str> {
     format!("incompatible types for comparison: {} and {}", name(a), name(b)).into()
 }
 
-/// Whether the first is equal to one of the others.
+/// Whether the first argument equals one of the others.
 fn equals_any(args: &[Value<'_>]) -> Result<bool, Cow<'static, str>> {
     let Some((first, others)) = args.split_first() else { return Ok(false) };
     if others.is_empty() {
@@ -295,16 +295,16 @@ fn equals(a: &Value<'_>, b: &Value<'_>) -> Result<bool, Cow<'static, str>> {
         (a, b) if basic(a).is_some() || basic(b).is_some() => return Err(incompatible(a, b)),
         (Value::Struct(a), Value::Struct(b)) => std::ptr::addr_eq(*a, *b),
         (a, b) => {
-            let shown = |value: &Value<'_>| {
+            let text = |value: &Value<'_>| {
                 String::from_utf8_lossy(&format::print(std::slice::from_ref(value))).into_owned()
             };
             let name = |value: &Value<'_>| value.type_name().unwrap_or_default().to_owned();
             let same_kind =
                 matches!((a, b), (Value::List(..), Value::List(..)) | (Value::Map(_), Value::Map(_)));
             return Err(if same_kind {
-                format!("non-comparable type {}: {}", shown(b), name(b)).into()
+                format!("non-comparable type {}: {}", text(b), name(b)).into()
             } else {
-                format!("non-comparable types {}: {}, {}: {}", shown(a), name(a), name(b), shown(b)).into()
+                format!("non-comparable types {}: {}, {}: {}", text(a), name(a), name(b), text(b)).into()
             });
         }
     })

@@ -32,7 +32,7 @@ pub(super) fn js(text: &[u8]) -> Vec<u8> {
             };
         }
         for _ in chunk.invalid() {
-            // Go reads an octet that is no text as the replacement character, which it can print.
+            // Go decodes an invalid byte as the replacement character, which is printable, and copies the byte.
             out.extend_from_slice(chunk.invalid().get(..1).unwrap_or_default());
         }
     }

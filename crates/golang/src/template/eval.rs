@@ -1,17 +1,17 @@
-//! Values of pipelines, operands and fields.
+//! Evaluates pipelines, operands and fields.
 
 use std::borrow::Cow;
 
 use super::call::{Function, Param};
-use super::exec::{Result, Run, Stop};
+use super::exec::{Execution, Result, Stop};
 use super::number::Number;
 use super::tree::{Command, Node, Operand, Pipe, Term};
 use crate::quote::quoted;
 use crate::value::{Data, Field, Value, Width};
 
-/// What is looked at, for complaints.
+/// The node being evaluated, for errors.
 #[derive(Clone, Copy)]
-pub(super) enum At<'r> {
+pub(super) enum Context<'r> {
     Start,
     Node(usize, &'r Node),
     Pipe(&'r Pipe),
@@ -19,25 +19,25 @@ pub(super) enum At<'r> {
     Operand(&'r Operand),
 }
 
-impl At<'_> {
-    fn place(self) -> (usize, String) {
+impl Context<'_> {
+    fn position(self) -> (usize, String) {
         match self {
-            At::Start => (0, String::new()),
-            At::Node(at, node) => (at, node.to_string()),
-            At::Pipe(pipe) => (pipe.at, pipe.to_string()),
-            At::Command(command) => (command.at, command.to_string()),
-            At::Operand(operand) => (operand.at, operand.to_string()),
+            Context::Start => (0, String::new()),
+            Context::Node(at, node) => (at, node.to_string()),
+            Context::Pipe(pipe) => (pipe.at, pipe.to_string()),
+            Context::Command(command) => (command.at, command.to_string()),
+            Context::Operand(operand) => (operand.at, operand.to_string()),
         }
     }
 }
 
-/// An operand with its arguments: those behind it, and what the pipeline brings.
+/// Arguments of a function or method: those written after it, and the value piped into it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Args<'r, 'v> {
-    /// The whole of it, unless it is an argument itself.
+    /// The whole command; `None` for an operand that is an argument itself.
     pub command: Option<&'r Command>,
     pub written: &'r [Operand],
-    /// None when nothing comes through the pipeline.
+    /// The piped value; `None` in the first command of a pipeline.
     pub last: Option<&'v Value<'r>>,
 }
 
@@ -47,19 +47,19 @@ impl Args<'_, '_> {
     }
 }
 
-impl<'r> Run<'r> {
-    pub fn fail<T>(&self, what: String) -> Result<T> {
-        let (at, context) = self.at.place();
+impl<'r> Execution<'r> {
+    pub fn fail<T>(&self, reason: String) -> Result<T> {
+        let (at, context) = self.context.position();
         let before = &self.parsed.1[..at];
         let line = 1 + before.matches('\n').count();
         let column = before.rfind('\n').map_or(at, |newline| at - newline - 1);
         let (parsed, name) = (self.parsed.0, quoted(self.name));
-        let place = format!("{parsed}:{line}:{column}: executing {name} at <{context}>");
-        Err(Stop::Error(format!("template: {place}: {what}")))
+        let position = format!("{parsed}:{line}:{column}: executing {name} at <{context}>");
+        Err(Stop::Error(format!("template: {position}: {reason}")))
     }
 
     pub fn pipeline(&mut self, dot: &Value<'r>, pipe: &'r Pipe) -> Result<Value<'r>> {
-        self.at = At::Pipe(pipe);
+        self.context = Context::Pipe(pipe);
         let mut value: Option<Value<'r>> = None;
         for command in &pipe.commands {
             value = Some(self.command(dot, command, value.as_ref())?);
@@ -92,7 +92,7 @@ impl<'r> Run<'r> {
                 self.pipeline(dot, pipe)
             }
             _ => {
-                self.at = At::Operand(first);
+                self.context = Context::Operand(first);
                 self.not_a_function(first, args)?;
                 match &first.term {
                     Term::Dot => Ok(dot.clone()),
@@ -114,9 +114,9 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// Operands that may take arguments.
+    /// Evaluates an operand that may take arguments.
     fn callable(&mut self, dot: &Value<'r>, operand: &'r Operand, args: Args<'r, '_>) -> Result<Value<'r>> {
-        self.at = At::Operand(operand);
+        self.context = Context::Operand(operand);
         match &operand.term {
             Term::Field(names) => self.fields(dot, dot.clone(), operand, names, args),
             Term::Variable(names) => {
@@ -147,9 +147,9 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// The inside of a chain, whatever its type.
+    /// Evaluates the inner operand of a chain, of any type.
     fn untyped(&mut self, dot: &Value<'r>, operand: &'r Operand) -> Result<Value<'r>> {
-        self.at = At::Operand(operand);
+        self.context = Context::Operand(operand);
         match &operand.term {
             Term::Dot => Ok(dot.clone()),
             Term::Pipe(pipe) => self.pipeline(dot, pipe),
@@ -184,7 +184,7 @@ impl<'r> Run<'r> {
             Value::Nil => return Ok(Value::Nil),
             Value::Struct(data) => match data.field(name) {
                 Field::Unknown => {}
-                Field::Hidden => {
+                Field::Unexported => {
                     let of = data.type_name();
                     return self.fail(format!("{name} is an unexported field of struct type {of}"));
                 }
@@ -224,26 +224,26 @@ impl<'r> Run<'r> {
             values.push(self.argument(dot, arg, Param::Text)?);
         }
         if let Some(last) = args.last {
-            values.push(self.fit(last.clone(), Param::Text)?);
+            values.push(self.check_type(last.clone(), Param::Text)?);
         }
-        self.at = At::Operand(operand);
+        self.context = Context::Operand(operand);
         Ok(data.call(name, &values))
     }
 
-    /// An argument of a type.
+    /// Evaluates an argument for a parameter.
     pub fn argument(&mut self, dot: &Value<'r>, operand: &'r Operand, param: Param) -> Result<Value<'r>> {
-        self.at = At::Operand(operand);
+        self.context = Context::Operand(operand);
         match &operand.term {
-            Term::Dot => self.fit(dot.clone(), param),
+            Term::Dot => self.check_type(dot.clone(), param),
             Term::Nil if param.can_be_nil() => Ok(Value::Nil),
             Term::Nil => self.fail(format!("cannot assign nil to {}", param.name())),
             Term::Field(_) | Term::Variable(_) | Term::Chain(..) | Term::Function(..) => {
                 let value = self.callable(dot, operand, Args::default())?;
-                self.fit(value, param)
+                self.check_type(value, param)
             }
             Term::Pipe(pipe) => {
                 let value = self.pipeline(dot, pipe)?;
-                self.fit(value, param)
+                self.check_type(value, param)
             }
             _ => match (param, &operand.term) {
                 (Param::Any | Param::Reflect, _) | (Param::Text, Term::Text(..)) => self.constant(operand),
@@ -254,8 +254,8 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// A value as a parameter of a type takes it.
-    pub fn fit(&self, value: Value<'r>, param: Param) -> Result<Value<'r>> {
+    /// Checks that a value has the type of a parameter.
+    pub fn check_type(&self, value: Value<'r>, param: Param) -> Result<Value<'r>> {
         match (&value, param) {
             (_, Param::Any | Param::Reflect)
             | (Value::Text(_), Param::Text)
@@ -269,7 +269,7 @@ impl<'r> Run<'r> {
     }
 
     fn constant(&mut self, operand: &'r Operand) -> Result<Value<'r>> {
-        self.at = At::Operand(operand);
+        self.context = Context::Operand(operand);
         Ok(match &operand.term {
             Term::Bool(value) => Value::Bool(*value),
             Term::Text(_, text) => Value::Text(Cow::Borrowed(text)),
@@ -309,20 +309,20 @@ impl<'r> Run<'r> {
             values.push(self.argument(dot, arg, param(i))?);
         }
         if let Some(last) = args.last {
-            values.push(self.fit(last.clone(), param(given - 1))?);
+            values.push(self.check_type(last.clone(), param(given - 1))?);
         }
         let called = match (function, args.written.first()) {
             (Function::Call, Some(first)) => function.call_of(&first.to_string(), &values),
-            (Function::Call, None) => function.call_of(&shown_name(values.first()), &values),
+            (Function::Call, None) => function.call_of(&piped_name(values.first()), &values),
             _ => function.call(values),
         };
         called.or_else(|error| {
-            self.at = args.command.map_or(At::Operand(operand), At::Command);
+            self.context = args.command.map_or(Context::Operand(operand), Context::Command);
             self.fail(format!("error calling {name}: {error}"))
         })
     }
 
-    /// Only as many arguments are looked at as are needed.
+    /// Evaluates only as many arguments as needed.
     fn and_or(&mut self, dot: &Value<'r>, function: Function, args: Args<'r, '_>) -> Result<Value<'r>> {
         let mut value = Value::Nil;
         for arg in args.written {
@@ -335,8 +335,8 @@ impl<'r> Run<'r> {
     }
 }
 
-/// What `call` calls a function that comes through the pipeline.
-fn shown_name(value: Option<&Value<'_>>) -> String {
+/// The name in an error of `call` for a piped value.
+fn piped_name(value: Option<&Value<'_>>) -> String {
     match value {
         Some(Value::Text(text)) => String::from_utf8_lossy(text).into_owned(),
         Some(value) => match value.type_name() {
@@ -347,16 +347,16 @@ fn shown_name(value: Option<&Value<'_>>) -> String {
     }
 }
 
-/// An item of a list, a string or a map.
+/// `index`: an item of a list, a string or a map.
 pub(super) fn index<'a>(of: Value<'a>, by: &Value<'a>) -> std::result::Result<Value<'a>, String> {
     match of {
         Value::Text(text) => {
-            let at = place(by, text.len())?;
+            let at = to_index(by, text.len())?;
             let byte = text.get(at).ok_or("reflect: string index out of range")?;
             Ok(Value::Uint((*byte).into(), Width::Bits8))
         }
         Value::List(data, from, to) => {
-            let at = place(by, to - from)?;
+            let at = to_index(by, to - from)?;
             if from + at >= to {
                 return Err("reflect: slice index out of range".into());
             }
@@ -373,18 +373,18 @@ pub(super) fn index<'a>(of: Value<'a>, by: &Value<'a>) -> std::result::Result<Va
     }
 }
 
-/// The type of a value; a struct's own where we hold a pointer to it.
+/// The type of a value; for a pointer that of the struct.
 pub(super) fn behind_pointer<'v>(value: &'v Value<'_>) -> &'v str {
     value.type_name().unwrap_or_default().trim_start_matches('*')
 }
 
-/// What a map gives for a key it does not have.
+/// The value of a key missing from a map.
 fn zero_of_map<'a>(data: &dyn Data) -> Value<'a> {
     if data.type_name().ends_with("]string") { Value::text("") } else { Value::Nil }
 }
 
-/// An index, which may be as large as `limit`.
-pub(super) fn place(index: &Value<'_>, limit: usize) -> std::result::Result<usize, String> {
+/// Converts an index, which may be up to `limit`.
+pub(super) fn to_index(index: &Value<'_>, limit: usize) -> std::result::Result<usize, String> {
     let number = match index {
         Value::Int(number) => *number,
         Value::Uint(number, _) => *number as i64,

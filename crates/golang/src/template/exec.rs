@@ -1,16 +1,16 @@
-//! Walks over a template's tree and writes what it says.
+//! Executes a template's tree.
 
-use super::eval::At;
+use super::eval::Context;
 use super::parse::Set;
 use super::tree::{Branch, Include, List, Node};
 use crate::format;
 use crate::quote::quoted;
 use crate::value::{Data, Value};
 
-/// Templates inside templates deeper than this fail. Go goes down to 100,000, with a stack that grows.
+/// Maximum depth of nested templates. Go's is 100,000, with a growing stack.
 const MAX_DEPTH: usize = 100;
 
-/// Why a walk does not go on.
+/// Why an execution leaves a list of nodes.
 pub(super) enum Stop {
     Error(String),
     Break,
@@ -20,22 +20,22 @@ pub(super) enum Stop {
 pub(super) type Result<T> = std::result::Result<T, Stop>;
 
 /// One execution.
-pub(super) struct Run<'r> {
+pub(super) struct Execution<'r> {
     pub set: &'r Set,
-    /// The name and the text that were parsed, for places in complaints.
+    /// Name and text of the parsed template, for positions in errors.
     pub parsed: (&'r str, &'r str),
-    /// The template that is being executed.
+    /// Name of the template being executed.
     pub name: &'r str,
-    /// What is looked at.
-    pub at: At<'r>,
+    /// The node being evaluated, for errors.
+    pub context: Context<'r>,
     pub variables: Vec<(&'r str, Value<'r>)>,
     pub depth: usize,
 }
 
-impl<'r> Run<'r> {
-    pub fn new(set: &'r Set, parsed: (&'r str, &'r str), data: &'r dyn Data) -> Run<'r> {
+impl<'r> Execution<'r> {
+    pub fn new(set: &'r Set, parsed: (&'r str, &'r str), data: &'r dyn Data) -> Execution<'r> {
         let variables = vec![("$", Value::Struct(data))];
-        Run { set, parsed, name: parsed.0, at: At::Start, variables, depth: 0 }
+        Execution { set, parsed, name: parsed.0, context: Context::Start, variables, depth: 0 }
     }
 
     pub fn list(&mut self, dot: &Value<'r>, list: &'r List, out: &mut Vec<u8>) -> Result<()> {
@@ -43,22 +43,22 @@ impl<'r> Run<'r> {
             match node {
                 Node::Text(text) => out.extend_from_slice(text.as_bytes()),
                 Node::Action(pipe) => {
-                    self.at = At::Node(pipe.at, node);
+                    self.context = Context::Node(pipe.at, node);
                     let value = self.pipeline(dot, pipe)?;
                     if pipe.variables.is_empty() {
                         print(&value, out);
                     }
                 }
                 Node::If(branch) => {
-                    self.at = At::Node(branch.pipe.at, node);
-                    self.choose(dot, branch, false, out)?;
+                    self.context = Context::Node(branch.pipe.at, node);
+                    self.if_or_with(dot, branch, false, out)?;
                 }
                 Node::With(branch) => {
-                    self.at = At::Node(branch.pipe.at, node);
-                    self.choose(dot, branch, true, out)?;
+                    self.context = Context::Node(branch.pipe.at, node);
+                    self.if_or_with(dot, branch, true, out)?;
                 }
                 Node::Range(branch) => {
-                    self.at = At::Node(branch.pipe.at, node);
+                    self.context = Context::Node(branch.pipe.at, node);
                     let mark = self.variables.len();
                     let ended = self.range(dot, branch, out);
                     self.variables.truncate(mark);
@@ -68,7 +68,7 @@ impl<'r> Run<'r> {
                     }
                 }
                 Node::Template(include) => {
-                    self.at = At::Node(include.at, node);
+                    self.context = Context::Node(include.at, node);
                     self.include(dot, include, out)?;
                 }
                 Node::Break => return Err(Stop::Break),
@@ -78,8 +78,14 @@ impl<'r> Run<'r> {
         Ok(())
     }
 
-    /// `if` and `with`.
-    fn choose(&mut self, dot: &Value<'r>, branch: &'r Branch, with: bool, out: &mut Vec<u8>) -> Result<()> {
+    /// Executes `if` and `with`.
+    fn if_or_with(
+        &mut self,
+        dot: &Value<'r>,
+        branch: &'r Branch,
+        with: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let mark = self.variables.len();
         let value = self.pipeline(dot, &branch.pipe)?;
         let done = match &branch.otherwise {
@@ -97,9 +103,9 @@ impl<'r> Run<'r> {
         match over {
             Value::Int(_) | Value::Uint(..) => {
                 if branch.pipe.variables.len() > 1 {
-                    let shown = format::print(&[over]);
-                    let shown = String::from_utf8_lossy(&shown);
-                    return self.fail(format!("can't use {shown} to iterate over more than one variable"));
+                    let text = format::print(&[over]);
+                    let text = String::from_utf8_lossy(&text);
+                    return self.fail(format!("can't use {text} to iterate over more than one variable"));
                 }
                 let (count, width) = match over {
                     Value::Uint(count, width) => (count, Some(width)),
@@ -109,25 +115,25 @@ impl<'r> Run<'r> {
                 for i in 0..count {
                     any = true;
                     let item = width.map_or(Value::Int(i as i64), |width| Value::Uint(i, width));
-                    self.once(branch, Value::Nil, item, out)?;
+                    self.iteration(branch, Value::Nil, item, out)?;
                 }
             }
             Value::List(data, from, to) => {
                 for i in from..to {
                     any = true;
-                    self.once(branch, Value::Int((i - from) as i64), data.item(i), out)?;
+                    self.iteration(branch, Value::Int((i - from) as i64), data.item(i), out)?;
                 }
             }
             Value::Map(data) => {
                 for i in 0..data.len() {
                     any = true;
-                    self.once(branch, data.key(i), data.item(i), out)?;
+                    self.iteration(branch, data.key(i), data.item(i), out)?;
                 }
             }
             Value::Nil => {}
             other => {
-                let shown = format::print(&[other]);
-                return self.fail(format!("range can't iterate over {}", String::from_utf8_lossy(&shown)));
+                let text = format::print(&[other]);
+                return self.fail(format!("range can't iterate over {}", String::from_utf8_lossy(&text)));
             }
         }
         match &branch.otherwise {
@@ -136,8 +142,14 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// One item of a range.
-    fn once(&mut self, branch: &'r Branch, key: Value<'r>, item: Value<'r>, out: &mut Vec<u8>) -> Result<()> {
+    /// Executes a range's list for one item.
+    fn iteration(
+        &mut self,
+        branch: &'r Branch,
+        key: Value<'r>,
+        item: Value<'r>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let pipe = &branch.pipe;
         let top = self.variables.len();
         match &pipe.variables[..] {
@@ -173,11 +185,11 @@ impl<'r> Run<'r> {
             Some(pipe) => self.pipeline(dot, pipe)?,
             None => Value::Nil,
         };
-        let mut inner = Run {
+        let mut inner = Execution {
             set: self.set,
             parsed: self.parsed,
             name,
-            at: self.at,
+            context: self.context,
             variables: vec![("$", dot.clone())],
             depth: self.depth + 1,
         };
@@ -195,7 +207,7 @@ impl<'r> Run<'r> {
     }
 }
 
-/// Writes a value as an action does.
+/// Writes the value of an action.
 fn print(value: &Value<'_>, out: &mut Vec<u8>) {
     match value {
         Value::Text(text) => out.extend_from_slice(text),

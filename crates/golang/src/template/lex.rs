@@ -1,13 +1,13 @@
-//! The words of a template: text, and what stands between `{{` and `}}`.
+//! Template lexer: text, and the tokens between `{{` and `}}`.
 
 use crate::quote::{is_print, quoted_bytes};
 
-/// What a word is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Error,
     Bool,
-    /// A printable character that means nothing by itself, such as a comma.
+    /// Any other printable character, such as a comma.
     Char,
     CharConstant,
     Complex,
@@ -45,7 +45,7 @@ pub(super) enum Kind {
 #[derive(Clone, Debug)]
 pub(super) struct Token {
     pub kind: Kind,
-    /// Where it begins, in octets.
+    /// Byte offset of its start.
     pub at: usize,
     pub text: String,
     pub line: usize,
@@ -60,8 +60,8 @@ impl Token {
         )
     }
 
-    /// As complaints show it.
-    pub fn shown(&self) -> String {
+    /// As Go's errors quote it.
+    pub fn for_error(&self) -> String {
         match self.kind {
             Kind::Eof => "EOF".into(),
             Kind::Error => self.text.clone(),
@@ -79,7 +79,7 @@ const LEFT: &str = "{{";
 const RIGHT: &str = "}}";
 const SPACES: [char; 4] = [' ', '\t', '\r', '\n'];
 
-/// All words of a template; the last is the end or an error.
+/// All tokens of a template; the last is the end or an error.
 pub(super) fn lex(input: &str) -> Vec<Token> {
     let mut lexer = Lexer { input, at: 0, start: 0, line: 1, start_line: 1, parens: 0, tokens: Vec::new() };
     if let Err(message) = lexer.run() {
@@ -92,7 +92,7 @@ pub(super) fn lex(input: &str) -> Vec<Token> {
 struct Lexer<'a> {
     input: &'a str,
     at: usize,
-    /// Where the current word begins.
+    /// Start of the current token.
     start: usize,
     line: usize,
     start_line: usize,
@@ -122,7 +122,7 @@ impl<'a> Lexer<'a> {
         (self.start, self.start_line) = (self.at, self.line);
     }
 
-    /// Moves on over so many octets that are no word.
+    /// Skips bytes that belong to no token.
     fn skip(&mut self, len: usize) {
         let passed = &self.input[self.start..self.at + len];
         self.line += passed.matches('\n').count();
@@ -143,7 +143,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Text up to the next delimiter, without the spaces it trims.
+    /// Reads text up to the next delimiter, without the spaces it trims.
     fn text(&mut self) {
         let rest = self.rest();
         let end = rest.find(LEFT).unwrap_or(rest.len());
@@ -158,7 +158,7 @@ impl<'a> Lexer<'a> {
         self.skip(text.len() - kept.len());
     }
 
-    /// The beginning of an action; false if it was a comment, which is passed over.
+    /// Reads the start of an action; false if it was a comment, which is skipped.
     fn left_delimiter(&mut self) -> Result<bool, String> {
         self.at += LEFT.len();
         let marker = if has_left_trim(self.rest()) { 2 } else { 0 };
@@ -184,7 +184,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Passes the closing delimiter and the spaces it trims.
+    /// Skips the closing delimiter and the spaces it trims.
     fn close(&mut self, trims: bool) {
         self.skip(RIGHT.len() + if trims { 2 } else { 0 });
         if trims {
@@ -205,7 +205,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// One word of an action; false when the action has ended.
+    /// Reads one token of an action; false at its end.
     fn inside(&mut self) -> Result<bool, String> {
         if let Some(trims) = at_right(self.rest()) {
             if self.parens > 0 {
@@ -254,12 +254,12 @@ impl<'a> Lexer<'a> {
         Ok(true)
     }
 
-    /// A run of spaces; the last may belong to a trim marker.
+    /// Reads spaces; the last may belong to a trim marker.
     fn spaces(&mut self) -> Result<bool, String> {
         while self.peek().is_some_and(|c| SPACES.contains(&c)) {
             self.next();
         }
-        // The last space is one octet, whichever it is.
+        // Every space character is one byte.
         if at_right(&self.input[self.at - 1..]) == Some(true) {
             self.at -= 1;
             self.line -= usize::from(self.rest().starts_with('\n'));
@@ -319,7 +319,7 @@ impl<'a> Lexer<'a> {
         Ok(())
     }
 
-    /// Letters and digits, and behind them something that may end a word.
+    /// Reads letters and digits and expects a terminator.
     fn word_end(&mut self) -> Result<(), String> {
         while self.peek().is_some_and(is_alphanumeric) {
             self.next();
@@ -366,7 +366,7 @@ impl<'a> Lexer<'a> {
         while self.accept(valid) {}
     }
 
-    /// Loosely; what it means is found out by the parser.
+    /// Reads a number loosely; the parser validates it.
     fn scan_number(&mut self) -> bool {
         const DECIMAL: &str = "0123456789_";
         const HEXADECIMAL: &str = "0123456789abcdefABCDEF_";
@@ -402,7 +402,7 @@ fn has_left_trim(text: &str) -> bool {
     matches!(text.as_bytes(), [b'-', b' ' | b'\t' | b'\r' | b'\n', ..])
 }
 
-/// Whether a closing delimiter follows, and whether it trims.
+/// Whether the closing delimiter trims; `None` if the text does not start with one.
 fn at_right(text: &str) -> Option<bool> {
     if let [b' ' | b'\t' | b'\r' | b'\n', b'-', rest @ ..] = text.as_bytes()
         && rest.starts_with(RIGHT.as_bytes())
@@ -416,7 +416,7 @@ fn is_alphanumeric(c: char) -> bool {
     c == '_' || c.is_alphanumeric()
 }
 
-/// As `%#U` writes it.
+/// As `%#U` formats it.
 fn code_point(c: char) -> String {
     let number = u32::from(c);
     if is_print(c) { format!("U+{number:04X} '{c}'") } else { format!("U+{number:04X}") }

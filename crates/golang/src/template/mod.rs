@@ -1,11 +1,11 @@
-//! Go's `text/template`: parsed once, executed many times over data that is read as it is asked for.
+//! Go's `text/template`: parsed once, executed many times on data that is read field by field.
 //!
 //! ```text
-//!   text ──lex──→ words ──parse──→ tree ──exec──→ bytes
-//!                                   ↑  data, one field at a time
+//!   text ──lex──→ tokens ──parse──→ tree ──exec──→ bytes
+//!                                    ↑  data, one field at a time
 //! ```
 //!
-//! Complaints, of the parser and of an execution, are Go's, places and all.
+//! Errors of parsing and execution are Go's, with their positions.
 
 mod call;
 mod escape;
@@ -21,13 +21,13 @@ mod tree;
 use std::fmt;
 
 pub use call::Function;
-use exec::{Run, Stop};
+use exec::{Execution, Stop};
 use parse::Set;
 use tree::{List, Node};
 
 use crate::value::{Data, Value};
 
-/// The functions a template knows besides Go's own.
+/// Functions of a template in addition to Go's own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Functions(pub &'static [(&'static str, Function)]);
 
@@ -47,24 +47,24 @@ pub struct Template {
 }
 
 impl Template {
-    /// The error is Go's, as it prints it.
+    /// The error is Go's.
     pub fn parse(name: &str, text: &str, functions: Functions) -> Result<Template, String> {
         let set = parse::parse(name, text, &functions)?;
         Ok(Template { name: name.to_owned(), text: text.to_owned(), set })
     }
 
-    /// Adds what the template says about the data to `out`. After an error `out` holds what came before it.
+    /// Executes the template and appends its output to `out`; after an error, the output before it.
     pub fn execute(&self, data: &dyn Data, out: &mut Vec<u8>) -> Result<(), String> {
         let Some(root) = self.root() else { return Ok(()) };
-        let mut run = Run::new(&self.set, (&self.name, &self.text), data);
-        match run.list(&Value::Struct(data), root, out) {
+        let mut execution = Execution::new(&self.set, (&self.name, &self.text), data);
+        match execution.list(&Value::Struct(data), root, out) {
             Err(Stop::Error(error)) => Err(error),
-            // The parser lets neither stand outside of a range.
+            // The parser rejects both outside of a range.
             Ok(()) | Err(Stop::Break | Stop::Continue) => Ok(()),
         }
     }
 
-    /// What it says whatever the data are, if it looks at none.
+    /// The output of a template without actions.
     pub fn constant(&self) -> Option<&str> {
         match &self.root()?.0[..] {
             [] => Some(""),

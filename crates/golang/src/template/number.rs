@@ -1,4 +1,4 @@
-//! Numbers in templates: each may be several kinds of number at once, and is what it is asked to be.
+//! Numbers in templates: one literal may be valid as several types of number.
 
 use crate::quote::{Unit, quoted, unquoted_unit};
 
@@ -12,7 +12,7 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// A character in quotes.
+    /// Parses a character constant.
     pub fn character(text: &str) -> Result<Number, String> {
         let syntax = || "invalid syntax".to_owned();
         let (unit, tail) = unquoted_unit(&text[1..], '\'').ok_or_else(syntax)?;
@@ -32,9 +32,9 @@ impl Number {
         })
     }
 
-    /// `1+2i`
+    /// Parses `1+2i`.
     pub fn complex(text: &str) -> Result<Number, String> {
-        // The sign in the middle is the last one that follows no exponent.
+        // The parts are split at the last sign that is not an exponent's.
         let mut signs = text.match_indices(['+', '-']).map(|(at, _)| at);
         let exponent = |at: usize| text[..at].ends_with(['e', 'E', 'p', 'P']);
         let split = signs.rfind(|at| *at > 0 && !exponent(*at));
@@ -45,7 +45,7 @@ impl Number {
         Ok(Number { text: text.to_owned(), ..Number::default() }.with_complex(parts))
     }
 
-    /// Any other number.
+    /// Parses any other number.
     pub fn plain(text: &str) -> Result<Number, String> {
         let mut number = Number { text: text.to_owned(), ..Number::default() };
         if let Some(imaginary) = text.strip_suffix('i').and_then(read_float) {
@@ -91,7 +91,7 @@ impl Number {
         }
     }
 
-    /// Whether it is written as a number with a fraction or an exponent.
+    /// Whether the literal has a fraction or an exponent.
     pub fn is_float_literal(&self) -> bool {
         let text = &self.text;
         let hexadecimal = text.len() > 2
@@ -104,7 +104,7 @@ impl Number {
     }
 }
 
-/// Digits and their base, read by the prefix as Go does; underscores only where Go allows them.
+/// Digits without prefix and underscores, and their base; `None` if an underscore is misplaced.
 fn digits(text: &str) -> Option<(String, u32)> {
     let lower = text.to_ascii_lowercase();
     let (body, base) = match lower.as_bytes() {
@@ -114,11 +114,11 @@ fn digits(text: &str) -> Option<(String, u32)> {
         [b'0', _, ..] => (&lower[1..], 8),
         _ => (&lower[..], 10),
     };
-    underscores_are_right(&lower).then(|| (body.replace('_', ""), base))
+    underscores_are_valid(&lower).then(|| (body.replace('_', ""), base))
 }
 
-/// An underscore stands between digits, or between the prefix and a digit.
-fn underscores_are_right(lower: &str) -> bool {
+/// Underscores must be between digits, or between the prefix and a digit.
+fn underscores_are_valid(lower: &str) -> bool {
     if !lower.contains('_') {
         return true;
     }
@@ -154,7 +154,7 @@ fn read_int(text: &str) -> Option<i64> {
     i64::try_from(if negative { -magnitude } else { magnitude }).ok()
 }
 
-/// As `strconv.ParseFloat` does; numbers out of range are an error.
+/// `strconv.ParseFloat`; `None` for numbers out of range.
 pub(super) fn read_float(text: &str) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
     let digits = lower.trim_start_matches(['+', '-']);
@@ -163,7 +163,7 @@ pub(super) fn read_float(text: &str) -> Option<f64> {
     }
     let sign = if lower.starts_with('-') { -1.0 } else { 1.0 };
     if let Some(hexadecimal) = digits.strip_prefix("0x") {
-        return underscores_are_right(&lower)
+        return underscores_are_valid(&lower)
             .then(|| read_hexadecimal(hexadecimal))
             .flatten()
             .map(|f| f * sign);
@@ -174,7 +174,7 @@ pub(super) fn read_float(text: &str) -> Option<f64> {
     value.is_finite().then_some(value * sign)
 }
 
-/// The part behind `0x` of a hexadecimal number with an exponent.
+/// A hexadecimal number with an exponent, after its `0x`.
 fn read_hexadecimal(text: &str) -> Option<f64> {
     let text = text.replace('_', "");
     let (mantissa, exponent) = text.split_once('p')?;

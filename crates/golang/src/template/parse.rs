@@ -1,4 +1,4 @@
-//! Words become a tree. Complaints are Go's.
+//! Parses tokens into a tree. Errors are Go's.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::number::Number;
 use super::tree::{Branch, Command, Include, List, Node, Operand, Pipe, Term};
 use crate::quote::{quoted, unquoted};
 
-/// Parentheses deeper than this are refused; Go goes deeper, with a stack that grows.
+/// Maximum nesting of parentheses. Go's is larger, with a growing stack.
 const MAX_DEPTH: usize = 200;
 
 type Result<T> = std::result::Result<T, String>;
@@ -16,7 +16,7 @@ type Result<T> = std::result::Result<T, String>;
 /// The named templates of one text.
 pub(super) type Set = BTreeMap<String, List>;
 
-/// Reads a text; its own part is the one with `name`.
+/// Parses a text; `name` is that of its top-level template.
 pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Set> {
     let mut parser =
         Parser { name, functions, tokens: lex(text), read: 0, set: Set::new(), scope: Scope::new() };
@@ -25,15 +25,15 @@ pub(super) fn parse(name: &str, text: &str, functions: &Functions) -> Result<Set
     Ok(parser.set)
 }
 
-/// What is known inside one named template.
+/// Parser state of one named template.
 struct Scope {
-    /// Words looked at ahead, the next one last.
+    /// Lookahead tokens, the next one last.
     ahead: [Token; 3],
     count: usize,
     variables: Vec<String>,
     ranges: usize,
     depth: usize,
-    /// Where the current action began; 0 outside of actions.
+    /// Line on which the current action began; 0 outside of actions.
     action_line: usize,
 }
 
@@ -60,17 +60,17 @@ struct Parser<'a> {
     scope: Scope,
 }
 
-/// What may come where a node is expected.
+/// A node, or the keyword that ends a list of nodes.
 enum Part {
     Node(Node),
     Else,
     End,
 }
 
-/// Looking at words.
+/// Reading tokens.
 impl Parser<'_> {
     fn read_token(&mut self) -> Token {
-        // The last word, the end or an error, is there forever.
+        // The last token, the end or an error, repeats.
         let at = self.read.min(self.tokens.len() - 1);
         self.read += 1;
         self.tokens[at].clone()
@@ -89,13 +89,13 @@ impl Parser<'_> {
         self.scope.count += 1;
     }
 
-    /// Puts back the last word and one before it.
+    /// Puts back the last token and one before it.
     fn backup_with(&mut self, before: Token) {
         self.scope.ahead[1] = before;
         self.scope.count = 2;
     }
 
-    /// Puts back the last word and two before it.
+    /// Puts back the last token and two before it.
     fn backup_with_two(&mut self, first: Token, second: Token) {
         self.scope.ahead[1] = second;
         self.scope.ahead[2] = first;
@@ -111,7 +111,7 @@ impl Parser<'_> {
         self.scope.ahead[0].clone()
     }
 
-    fn next_word(&mut self) -> Token {
+    fn next_non_space(&mut self) -> Token {
         loop {
             let token = self.next();
             if token.kind != Kind::Space {
@@ -120,27 +120,27 @@ impl Parser<'_> {
         }
     }
 
-    fn peek_word(&mut self) -> Token {
-        let token = self.next_word();
+    fn peek_non_space(&mut self) -> Token {
+        let token = self.next_non_space();
         self.backup();
         token
     }
 
     fn expect(&mut self, kind: Kind, context: &str) -> Result<Token> {
-        let token = self.next_word();
+        let token = self.next_non_space();
         if token.kind == kind { Ok(token) } else { Err(self.unexpected(&token, context)) }
     }
 }
 
-/// Complaints.
+/// Errors.
 impl Parser<'_> {
-    fn error(&self, what: impl std::fmt::Display) -> String {
-        format!("template: {}:{}: {what}", self.name, self.scope.ahead[0].line)
+    fn error(&self, reason: impl std::fmt::Display) -> String {
+        format!("template: {}:{}: {reason}", self.name, self.scope.ahead[0].line)
     }
 
     fn unexpected(&self, token: &Token, context: &str) -> String {
         if token.kind != Kind::Error {
-            return self.error(format_args!("unexpected {} in {context}", token.shown()));
+            return self.error(format_args!("unexpected {} in {context}", token.for_error()));
         }
         let began = self.scope.action_line;
         if began == 0 || began == token.line {
@@ -151,14 +151,14 @@ impl Parser<'_> {
     }
 }
 
-/// The structure.
+/// Nodes.
 impl Parser<'_> {
     fn all(&mut self) -> Result<List> {
         let mut list = List::default();
         while self.peek().kind != Kind::Eof {
             if self.peek().kind == Kind::LeftDelimiter {
                 let delimiter = self.next();
-                if self.next_word().kind == Kind::Define {
+                if self.next_non_space().kind == Kind::Define {
                     self.definition()?;
                     continue;
                 }
@@ -166,7 +166,7 @@ impl Parser<'_> {
             }
             match self.text_or_action()? {
                 Part::Node(node) => list.0.push(node),
-                other => return Err(self.error(format_args!("unexpected {}", other.shown()))),
+                other => return Err(self.error(format_args!("unexpected {}", other.as_str()))),
             }
         }
         Ok(list)
@@ -185,12 +185,12 @@ impl Parser<'_> {
     fn definition(&mut self) -> Result<()> {
         const CONTEXT: &str = "define clause";
         let outer = std::mem::replace(&mut self.scope, Scope::new());
-        let token = self.next_word();
+        let token = self.next_non_space();
         let name = self.template_name(&token, CONTEXT)?;
         self.expect(Kind::RightDelimiter, CONTEXT)?;
         let (list, end) = self.list()?;
         if !matches!(end, Part::End) {
-            return Err(self.error(format_args!("unexpected {} in {CONTEXT}", end.shown())));
+            return Err(self.error(format_args!("unexpected {} in {CONTEXT}", end.as_str())));
         }
         self.add(name, list)?;
         self.scope = outer;
@@ -211,7 +211,7 @@ impl Parser<'_> {
     /// Nodes up to `{{else}}` or `{{end}}`.
     fn list(&mut self) -> Result<(List, Part)> {
         let mut list = List::default();
-        while self.peek_word().kind != Kind::Eof {
+        while self.peek_non_space().kind != Kind::Eof {
             match self.text_or_action()? {
                 Part::Node(node) => list.0.push(node),
                 end => return Ok((list, end)),
@@ -221,7 +221,7 @@ impl Parser<'_> {
     }
 
     fn text_or_action(&mut self) -> Result<Part> {
-        let token = self.next_word();
+        let token = self.next_non_space();
         match token.kind {
             Kind::Text => Ok(Part::Node(Node::Text(token.text))),
             Kind::LeftDelimiter => {
@@ -235,13 +235,13 @@ impl Parser<'_> {
     }
 
     fn action(&mut self) -> Result<Part> {
-        let token = self.next_word();
+        let token = self.next_non_space();
         let node = match token.kind {
             Kind::Block => self.block()?,
-            Kind::Break => self.leave_range("{{break}}", Node::Break)?,
-            Kind::Continue => self.leave_range("{{continue}}", Node::Continue)?,
+            Kind::Break => self.loop_control("{{break}}", Node::Break)?,
+            Kind::Continue => self.loop_control("{{continue}}", Node::Continue)?,
             Kind::Else => {
-                if !matches!(self.peek_word().kind, Kind::If | Kind::With) {
+                if !matches!(self.peek_non_space().kind, Kind::If | Kind::With) {
                     self.expect(Kind::RightDelimiter, "else")?;
                 }
                 return Ok(Part::Else);
@@ -262,8 +262,8 @@ impl Parser<'_> {
         Ok(Part::Node(node))
     }
 
-    fn leave_range(&mut self, word: &str, node: Node) -> Result<Node> {
-        let token = self.next_word();
+    fn loop_control(&mut self, word: &str, node: Node) -> Result<Node> {
+        let token = self.next_non_space();
         if token.kind != Kind::RightDelimiter {
             return Err(self.unexpected(&token, word));
         }
@@ -293,7 +293,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What follows `{{else`.
+    /// Parses the list after `{{else`.
     fn otherwise(&mut self, word: &'static str) -> Result<List> {
         let next = self.peek().kind;
         if word == "if" && next == Kind::If || word == "with" && next == Kind::With {
@@ -303,20 +303,20 @@ impl Parser<'_> {
         let (list, end) = self.list()?;
         match end {
             Part::End => Ok(list),
-            other => Err(self.error(format_args!("expected end; found {}", other.shown()))),
+            other => Err(self.error(format_args!("expected end; found {}", other.as_str()))),
         }
     }
 
     fn block(&mut self) -> Result<Node> {
         const CONTEXT: &str = "block clause";
-        let token = self.next_word();
+        let token = self.next_non_space();
         let name = self.template_name(&token, CONTEXT)?;
         let pipe = self.pipeline(CONTEXT, Kind::RightDelimiter)?;
         let outer = std::mem::replace(&mut self.scope, Scope::new());
         let (list, end) = self.list()?;
         let inner = std::mem::replace(&mut self.scope, outer);
         if !matches!(end, Part::End) {
-            return Err(self.error(format_args!("unexpected {} in {CONTEXT}", end.shown())));
+            return Err(self.error(format_args!("unexpected {} in {CONTEXT}", end.as_str())));
         }
         let outer = std::mem::replace(&mut self.scope, inner);
         self.add(name.clone(), list)?;
@@ -326,10 +326,10 @@ impl Parser<'_> {
 
     fn include(&mut self) -> Result<Node> {
         const CONTEXT: &str = "template clause";
-        let token = self.next_word();
+        let token = self.next_non_space();
         let name = self.template_name(&token, CONTEXT)?;
         let mut pipe = None;
-        if self.next_word().kind != Kind::RightDelimiter {
+        if self.next_non_space().kind != Kind::RightDelimiter {
             self.backup();
             pipe = Some(self.pipeline(CONTEXT, Kind::RightDelimiter)?);
         }
@@ -338,7 +338,7 @@ impl Parser<'_> {
 }
 
 impl Part {
-    fn shown(&self) -> &'static str {
+    fn as_str(&self) -> &'static str {
         match self {
             Part::Else => "{{else}}",
             _ => "{{end}}",
@@ -346,14 +346,14 @@ impl Part {
     }
 }
 
-/// Pipelines and what they are made of.
+/// Pipelines, commands, operands.
 impl Parser<'_> {
     fn pipeline(&mut self, context: &str, end: Kind) -> Result<Pipe> {
-        let at = self.peek_word().at;
+        let at = self.peek_non_space().at;
         let mut pipe = Pipe { at, variables: Vec::new(), assigns: false, commands: Vec::new() };
         while self.declares(&mut pipe, context)? {}
         loop {
-            let token = self.next_word();
+            let token = self.next_non_space();
             use Kind::*;
             match token.kind {
                 kind if kind == end => break,
@@ -370,25 +370,25 @@ impl Parser<'_> {
         Ok(pipe)
     }
 
-    /// Variables before `:=` or `=`; true when another may follow.
+    /// Parses a variable before `:=` or `=`; true if another may follow.
     fn declares(&mut self, pipe: &mut Pipe, context: &str) -> Result<bool> {
-        let variable = self.peek_word();
+        let variable = self.peek_non_space();
         if variable.kind != Kind::Variable {
             return Ok(false);
         }
         self.next();
-        // Nothing is lost when it is no declaration: the word and the space behind it are put back.
+        // If it is no declaration, the variable and the space after it are put back.
         let after = self.peek();
-        let next = self.peek_word();
+        let next = self.peek_non_space();
         if matches!(next.kind, Kind::Assign | Kind::Declare) {
             pipe.assigns = next.kind == Kind::Assign;
-            self.next_word();
+            self.next_non_space();
             self.declare(pipe, variable.text);
         } else if next.kind == Kind::Char && next.text == "," {
-            self.next_word();
+            self.next_non_space();
             self.declare(pipe, variable.text);
             if context == "range" && pipe.variables.len() < 2 {
-                return match self.peek_word().kind {
+                return match self.peek_non_space().kind {
                     Kind::Variable | Kind::RightDelimiter | Kind::RightParen => Ok(true),
                     _ => Err(self.error("range can only initialize variables")),
                 };
@@ -422,10 +422,10 @@ impl Parser<'_> {
     }
 
     fn command(&mut self) -> Result<Command> {
-        let at = self.peek_word().at;
+        let at = self.peek_non_space().at;
         let mut operands = Vec::new();
         loop {
-            self.peek_word();
+            self.peek_non_space();
             operands.extend(self.operand()?);
             let token = self.next();
             match token.kind {
@@ -471,7 +471,7 @@ impl Parser<'_> {
     }
 
     fn term(&mut self) -> Result<Option<Operand>> {
-        let token = self.next_word();
+        let token = self.next_non_space();
         let term = match token.kind {
             Kind::Identifier => match self.functions.find(&token.text) {
                 Some(function) => Term::Function(token.text, function),

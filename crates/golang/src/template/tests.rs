@@ -2,14 +2,14 @@ use super::*;
 use crate::value::{Field, Width};
 
 /// A struct, a list and a map.
-struct Asked(&'static str);
+struct TestData(&'static str);
 
-impl Data for Asked {
+impl Data for TestData {
     fn type_name(&self) -> &str {
         match self.0 {
             "list" => "[]string",
             "map" => "map[string]string",
-            _ => "*test.Asked",
+            _ => "*test.Data",
         }
     }
 
@@ -17,12 +17,12 @@ impl Data for Asked {
         2
     }
 
-    fn item(&self, place: usize) -> Value<'_> {
-        Value::text(["x", "10"][place])
+    fn item(&self, index: usize) -> Value<'_> {
+        Value::text(["x", "10"][index])
     }
 
-    fn key(&self, place: usize) -> Value<'_> {
-        Value::text(["a", "b"][place])
+    fn key(&self, index: usize) -> Value<'_> {
+        Value::text(["a", "b"][index])
     }
 
     fn get(&self, key: &[u8]) -> Option<Value<'_>> {
@@ -36,10 +36,10 @@ impl Data for Asked {
     fn field(&self, name: &str) -> Field<'_> {
         Field::Value(match name {
             "Name" => Value::text("a.example."),
-            "List" => Value::list(&Asked("list")),
-            "Map" => Value::Map(&Asked("map")),
+            "List" => Value::list(&TestData("list")),
+            "Map" => Value::Map(&TestData("map")),
             "Port" => Value::Uint(53, Width::Bits16),
-            "secret" => return Field::Hidden,
+            "secret" => return Field::Unexported,
             "Meta" => return Field::Method(1),
             _ => return Field::Unknown,
         })
@@ -53,21 +53,21 @@ impl Data for Asked {
     }
 }
 
-fn said(text: &str) -> String {
+fn output(text: &str) -> String {
     let template = match Template::parse("t", text, Functions(&[("parseInt", Function::ParseUint)])) {
         Ok(template) => template,
         Err(error) => return error,
     };
     let mut out = Vec::new();
-    match template.execute(&Asked("struct"), &mut out) {
+    match template.execute(&TestData("struct"), &mut out) {
         Ok(()) => String::from_utf8_lossy(&out).into_owned(),
         Err(error) => error,
     }
 }
 
-/// What Go 1.26 says.
+/// Output of Go 1.26.
 #[test]
-fn as_go_says_it() {
+fn output_is_that_of_go() {
     for (text, expected) in [
         ("plain", "plain"),
         ("{{ .Name }} 60", "a.example. 60"),
@@ -101,12 +101,12 @@ fn as_go_says_it() {
         ("{{ html `<a>` }}{{ js `'` }}{{ urlquery `a b&` }}", "&lt;a&gt;\\'a+b%26"),
         ("{{ eq 1 2 1 }}{{ ne .Port 53 }}{{ lt 1 2 }}{{ ge `b` `a` }}{{ not 0 }}", "truefalsetruetruetrue"),
     ] {
-        assert_eq!(said(text), expected, "{text}");
+        assert_eq!(output(text), expected, "{text}");
     }
 }
 
 #[test]
-fn as_go_complains() {
+fn errors_are_those_of_go() {
     for (text, expected) in [
         ("{{", "template: t:1: unclosed action"),
         ("{{ (1 }}", "template: t:1: unclosed left paren"),
@@ -119,11 +119,11 @@ fn as_go_complains() {
         ("{{ break }}", "template: t:1: {{break}} outside {{range}}"),
         (
             "{{ .Nobody }}",
-            "template: t:1:3: executing \"t\" at <.Nobody>: can't evaluate field Nobody in type *test.Asked",
+            "template: t:1:3: executing \"t\" at <.Nobody>: can't evaluate field Nobody in type *test.Data",
         ),
         (
             "{{ .secret }}",
-            "template: t:1:3: executing \"t\" at <.secret>: secret is an unexported field of struct type *test.Asked",
+            "template: t:1:3: executing \"t\" at <.secret>: secret is an unexported field of struct type *test.Data",
         ),
         (
             "{{ .Name.x }}",
@@ -155,13 +155,13 @@ fn as_go_complains() {
             "template: t:1:9: executing \"t\" at <.Name>: range can't iterate over a.example.",
         ),
     ] {
-        assert_eq!(said(text), expected, "{text}");
+        assert_eq!(output(text), expected, "{text}");
     }
 }
 
-/// Metrics name a template so.
+/// The text of a template in metrics.
 #[test]
-fn printed_as_go_prints_it() {
+fn display_is_that_of_go() {
     for (text, expected) in [
         ("a{{- .B.c | f2 -}} d", "template: t:1: function \"f2\" not defined"),
         ("a {{- .B.c|print (1) -}} d", "a{{.B.c | print (1)}}d"),
@@ -173,14 +173,14 @@ fn printed_as_go_prints_it() {
     }
 }
 
-/// No template may end the process.
+/// Recursion and deep nesting must not overflow the stack.
 #[test]
 fn templates_end() {
     assert!(
-        said("{{ define `r` }}{{ template `r` }}{{ end }}{{ template `r` }}")
+        output("{{ define `r` }}{{ template `r` }}{{ end }}{{ template `r` }}")
             .contains("exceeded maximum template depth")
     );
     let deep = format!("{{{{ {}1{} }}}}", "(".repeat(5000), ")".repeat(5000));
-    assert_eq!(said(&deep), "template: t:1: max expression depth exceeded");
-    assert_eq!(said("{{ printf `%1000000d` 1 | len }}"), "1000000");
+    assert_eq!(output(&deep), "template: t:1: max expression depth exceeded");
+    assert_eq!(output("{{ printf `%1000000d` 1 | len }}"), "1000000");
 }

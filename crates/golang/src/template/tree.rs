@@ -1,4 +1,4 @@
-//! A parsed template. Each part knows where it stands and how Go would print it, for complaints and for metrics.
+//! A parsed template. Each node has its position and displays as Go prints it, for errors and metrics.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -6,7 +6,7 @@ use super::call::Function;
 use super::number::Number;
 use crate::quote::quoted;
 
-/// A list of parts, executed one after the other.
+/// A list of nodes, executed in order.
 #[derive(Debug, Default)]
 pub(super) struct List(pub Vec<Node>);
 
@@ -42,7 +42,7 @@ pub(super) struct Include {
 #[derive(Debug)]
 pub(super) struct Pipe {
     pub at: usize,
-    /// Variables it sets; declared unless `assigns`.
+    /// Variables it declares, or assigns if `assigns`.
     pub variables: Vec<String>,
     pub assigns: bool,
     pub commands: Vec<Command>,
@@ -75,12 +75,12 @@ pub(super) enum Term {
     Nil,
     Bool(bool),
     Number(Number),
-    /// As it is written, and what it says.
+    /// The literal as written, and its value.
     Text(String, Vec<u8>),
 }
 
 impl List {
-    /// Whether there is nothing but spaces.
+    /// Whether it is white space only.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|node| matches!(node, Node::Text(text) if text.trim().is_empty()))
     }
@@ -154,7 +154,7 @@ impl Display for Command {
 }
 
 impl Operand {
-    /// Inside something else a pipeline has its parentheses.
+    /// Adds parentheses to a pipeline inside another node.
     fn write_inside(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match &self.term {
             Term::Pipe(pipe) => write!(f, "({pipe})"),
