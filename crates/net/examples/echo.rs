@@ -1,6 +1,6 @@
-//! The floor a server can be measured against: batches in, the same batches out with the QR bit set, and nothing else.
+//! Baseline for benchmarks: receives batches and sends them back with the QR bit set.
 //!
-//! `echo ADDR [--pin CPU]` prints `ready ADDR` and runs until a signal ends it.
+//! `echo ADDR [--pin CPU]` prints `ready ADDR` and runs until a signal.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("ready {}", socket.local_addr());
     loop {
         reactor.wait(&mut events, None)?;
-        // A full batch means that more is waiting: no need to ask.
+        // After a full batch more is probably queued: receive again without waiting.
         loop {
             let count = recv.recv(&socket)?;
             for i in 0..count {

@@ -1,9 +1,9 @@
-//! A peer's address as the kernel wrote it: read without `unsafe`, sent back without conversion.
+//! Socket addresses in the kernel's format: read without `unsafe`, sent back without conversion.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 
-/// Room for `sockaddr_in` or `sockaddr_in6`. `sockaddr_storage` would be 128 bytes per slot for nothing, since
-/// our sockets are of these two families only. In words, since octets would be copied one by one.
+/// A `sockaddr_in` or `sockaddr_in6`. Our sockets have no other family, and `sockaddr_storage` would take 128 bytes per
+/// slot. In words, since octets would be copied one by one.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct RawAddr([u32; RawAddr::SIZE / 4]);
@@ -13,7 +13,7 @@ impl RawAddr {
     pub(crate) const ZERO: RawAddr = RawAddr([0; Self::SIZE / 4]);
     const V4_SIZE: usize = size_of::<libc::sockaddr_in>();
 
-    /// The length to hand to the kernel with this address.
+    /// The length to pass to the kernel with this address.
     pub(crate) fn len(&self) -> libc::socklen_t {
         if self.family() == libc::AF_INET { Self::V4_SIZE as _ } else { Self::SIZE as _ }
     }
@@ -26,7 +26,7 @@ impl RawAddr {
         Self(words)
     }
 
-    /// As Rust writes it; `None` if it is of another family.
+    /// Converts it; `None` for another family.
     pub(crate) fn to_socket_addr(self) -> Option<SocketAddr> {
         let [head, second, a, b, c, d, scope] = self.0;
         let [.., p0, p1] = head.to_ne_bytes();
@@ -42,11 +42,10 @@ impl RawAddr {
         }
     }
 
-    /// The address of who sent something; IPv4 is never mapped.
+    /// The address of a sender; IPv4 is never mapped.
     pub(crate) fn remote(&self) -> SocketAddr {
-        // The kernel writes no other family on our sockets; if it did, the address that takes no reply is the
-        // honest one.
-        self.to_socket_addr().map_or(NOBODY, unmapped)
+        // Our sockets have no other family; for one, 0.0.0.0:0 is an address that receives no reply.
+        self.to_socket_addr().map_or(UNSPECIFIED, unmapped)
     }
 
     fn family(&self) -> libc::c_int {
@@ -55,7 +54,7 @@ impl RawAddr {
     }
 }
 
-const NOBODY: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+const UNSPECIFIED: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 // The offsets used above are the kernel's; here the compiler compares them with libc's.
 const _: () = {
@@ -71,7 +70,7 @@ const _: () = {
     assert!(align_of::<RawAddr>() >= align_of::<libc::sockaddr_in6>());
 };
 
-/// An IPv4 client on a dual-stack socket is shown as `::ffff:a.b.c.d`; to everyone above it is `a.b.c.d`.
+/// Converts `::ffff:a.b.c.d`, an IPv4 client of a dual-stack socket, to `a.b.c.d`.
 pub(crate) fn unmapped(addr: SocketAddr) -> SocketAddr {
     match addr {
         SocketAddr::V6(v6) => match v6.ip().to_ipv4_mapped() {
@@ -93,7 +92,7 @@ mod tests {
 
     #[test]
     fn kernel_bytes_become_addresses() {
-        // (family, bytes after it, as Rust writes it)
+        // (family, bytes after it, expected)
         let table: [(libc::c_int, &[u8], Option<&str>); 4] = [
             (libc::AF_INET, &[0, 53, 10, 0, 0, 1], Some("10.0.0.1:53")),
             (libc::AF_INET6, &[0x14, 0xe9], Some("[::]:5353")),

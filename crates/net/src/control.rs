@@ -1,7 +1,7 @@
-//! Control messages as bytes: which local address a datagram came to, and which a reply leaves from.
+//! Control messages: the local address a datagram was sent to, and the source of a reply.
 //!
-//! The layout is the kernel's (`struct cmsghdr`: a word of length, level, type, then the data); libc's CMSG macros
-//! would do the same with raw pointers.
+//! The layout is the kernel's `struct cmsghdr`: a word of length, level, type, then the data. libc's CMSG macros do the
+//! same with raw pointers.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,12 +11,12 @@ const HEADER: usize = size_of::<usize>() + 8;
 const V4_DATA: usize = size_of::<libc::in_pktinfo>();
 const V6_DATA: usize = size_of::<libc::in6_pktinfo>();
 
-/// Space for a header and its data, padded to a word as the kernel wants it.
+/// Size of a header and its data, padded to a word as the kernel requires.
 const fn space(data: usize) -> usize {
     (HEADER + data).next_multiple_of(size_of::<usize>())
 }
 
-/// Room for the larger of the two messages we ask for.
+/// A buffer for either of the two messages that are enabled.
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 pub(crate) struct ControlBuf([u8; ControlBuf::SIZE]);
@@ -25,13 +25,13 @@ impl ControlBuf {
     pub(crate) const SIZE: usize = space(V6_DATA);
     pub(crate) const ZERO: ControlBuf = ControlBuf([0; Self::SIZE]);
 
-    /// The first `len` bytes, as many as the kernel said it wrote.
+    /// The first `len` bytes, those the kernel wrote.
     pub(crate) fn filled(&self, len: usize) -> &[u8] {
         self.0.get(..len).unwrap_or(&self.0)
     }
 }
 
-/// A control message to send; `len` 0 is none at all.
+/// A control message to send; none if `len` is 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Control {
     buf: ControlBuf,
@@ -46,15 +46,15 @@ impl Control {
     }
 }
 
-/// The local end of a datagram, in the form its socket wants back.
+/// The local address of a datagram, in the form that its socket needs for the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Local {
-    /// No pktinfo was asked for: the socket's own address is the source.
+    /// Pktinfo is not enabled: the socket's own address is the source.
     Unknown,
     /// From an IPv4 socket.
     V4(Ipv4Addr),
-    /// From an IPv6 socket; IPv4 is mapped. The interface number is kept for link-local addresses only: for all
-    /// others the reply may leave by another interface than the query came in.
+    /// From an IPv6 socket; IPv4 is mapped. The interface index is kept for link-local addresses only: replies from others
+    /// may be routed by another interface.
     V6(Ipv6Addr, u32),
 }
 
@@ -79,8 +79,8 @@ pub(crate) fn parse(mut control: &[u8]) -> Local {
         let Some(data) = len.checked_sub(HEADER).and_then(|len| rest.get(..len)) else { break };
         match (level, kind) {
             (libc::IPPROTO_IP, libc::IP_PKTINFO) if data.len() >= V4_DATA => {
-                // ipi_spec_dst is where to answer from, also if ipi_addr is a broadcast or multicast address.
-                // The kernel leaves it empty if it no longer knows the route.
+                // ipi_spec_dst is the source for a reply, also if ipi_addr is a broadcast or multicast address.
+                // The kernel leaves it empty if it has no route any more.
                 let spec_dst = Ipv4Addr::from(chunk::<4>(data, 4));
                 let addr = Ipv4Addr::from(chunk::<4>(data, 8));
                 return Local::V4(if spec_dst.is_unspecified() { addr } else { spec_dst });
@@ -96,7 +96,7 @@ pub(crate) fn parse(mut control: &[u8]) -> Local {
     Local::Unknown
 }
 
-/// Writes the control message that makes a reply leave from `local`.
+/// Writes the control message that sets the source of a reply to `local`.
 pub(crate) fn write(local: Local, control: &mut Control) {
     control.len = 0;
     match local {
@@ -109,7 +109,7 @@ pub(crate) fn write(local: Local, control: &mut Control) {
         }
         Local::V6(addr, _) if addr.to_ipv4_mapped().is_some_and(is_group) => {}
         Local::V6(addr, index) => {
-            // A multicast address is nobody's source: the kernel chooses one on the same interface.
+            // A multicast address cannot be a source: the kernel chooses one on the same interface.
             let source = if addr.is_multicast() { Ipv6Addr::UNSPECIFIED } else { addr };
             header(control, libc::IPPROTO_IPV6, libc::IPV6_PKTINFO, V6_DATA);
             control.buf.0[HEADER..HEADER + 16].copy_from_slice(&source.octets());
@@ -127,7 +127,7 @@ fn header(control: &mut Control, level: i32, kind: i32, data: usize) {
     control.len = space(data);
 }
 
-/// The same link-local address is valid on every interface, so it says nothing without one.
+/// A link-local address is ambiguous without its interface.
 fn needs_interface(addr: Ipv6Addr) -> bool {
     addr.is_unicast_link_local() || addr.is_multicast()
 }
@@ -136,7 +136,7 @@ fn is_group(addr: Ipv4Addr) -> bool {
     addr.is_multicast() || addr.is_broadcast()
 }
 
-/// `N` bytes from `start`, which the caller has checked to be there.
+/// `N` bytes from `start`; the caller has checked the bounds.
 fn chunk<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
     let mut out = [0; N];
     out.copy_from_slice(&bytes[start..start + N]);
@@ -156,17 +156,17 @@ mod tests {
     use super::*;
 
     fn build(local: Local) -> Control {
-        // Whatever was there before.
+        // Old contents are overwritten.
         let mut control = Control { buf: ControlBuf([0xFF; ControlBuf::SIZE]), len: 7 };
         write(local, &mut control);
         control
     }
 
     #[test]
-    fn what_is_built_is_read_back() {
+    fn written_messages_are_read_back() {
         let v4 = |s: &str| Local::V4(s.parse().unwrap());
         let v6 = |s: &str, index| Local::V6(s.parse().unwrap(), index);
-        // (came to, source of the reply)
+        // (sent to, source of the reply)
         let table = [
             (Local::Unknown, Local::Unknown),
             (v4("127.0.0.2"), v4("127.0.0.2")),
@@ -178,25 +178,25 @@ mod tests {
             (v6("::ffff:224.0.0.251", 0), Local::Unknown),
             (v6("ff02::fb", 3), v6("::", 0)),
         ];
-        for (came_to, source) in table {
-            assert_eq!(parse(build(came_to).as_slice()), source, "{came_to:?}");
+        for (sent_to, source) in table {
+            assert_eq!(parse(build(sent_to).as_slice()), source, "{sent_to:?}");
         }
-        // The interface of a multicast query is there, though `parse` drops it beside the unspecified address.
+        // The interface of a multicast query is written, though `parse` drops it for the unspecified address.
         let control = build(v6("ff02::fb", 3));
         assert_eq!(control.as_slice()[HEADER + 16..HEADER + 20], 3_u32.to_ne_bytes());
     }
 
     #[test]
-    fn cut_or_foreign_messages_are_no_address() {
+    fn truncated_or_other_messages_have_no_address() {
         let whole = build(Local::V6(Ipv6Addr::LOCALHOST, 0));
         let whole = whole.as_slice();
         for len in 0..HEADER + V6_DATA {
             assert_eq!(parse(&whole[..len]), Local::Unknown, "cut to {len}");
         }
-        // A foreign message before ours is stepped over.
-        let mut foreign = Control::NONE;
-        header(&mut foreign, libc::SOL_SOCKET, libc::SO_TIMESTAMP, 4);
-        let both = [foreign.as_slice(), whole].concat();
+        // Another message before ours is skipped.
+        let mut other = Control::NONE;
+        header(&mut other, libc::SOL_SOCKET, libc::SO_TIMESTAMP, 4);
+        let both = [other.as_slice(), whole].concat();
         assert_eq!(parse(&both), Local::V6(Ipv6Addr::LOCALHOST, 0));
         // A length of zero must not loop.
         assert_eq!(parse(&[0; 64]), Local::Unknown);

@@ -1,16 +1,16 @@
-//! The kernel's own count of datagrams, also of those it had to drop before we saw them.
+//! The kernel's datagram counters, including drops before a socket receives them.
 
 use std::{fs, io};
 
-/// Of the whole network namespace, IPv4 and IPv6 together.
+/// Counters of the network namespace, IPv4 and IPv6 summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UdpCounters {
     pub in_datagrams: u64,
-    /// To a port nobody listens on.
+    /// To a port without a listener.
     pub no_ports: u64,
     pub in_errors: u64,
     pub out_datagrams: u64,
-    /// Dropped since a socket's receive buffer was full.
+    /// Dropped because a socket's receive buffer was full.
     pub rcvbuf_errors: u64,
     pub sndbuf_errors: u64,
 }
@@ -25,7 +25,7 @@ pub fn udp_counters() -> io::Result<UdpCounters> {
     Ok(parse(&v4, &v6))
 }
 
-/// What is missing or unreadable counts as 0: kernels differ in the fields they know.
+/// Missing or invalid fields are 0: kernels differ in their fields.
 fn parse(snmp: &str, snmp6: &str) -> UdpCounters {
     let mut counters = UdpCounters::default();
     // Two lines, names and values: `Udp: InDatagrams NoPorts …` and `Udp: 12 0 …`.

@@ -1,15 +1,15 @@
-//! How many CPUs are ours, and staying on one of them.
+//! Available CPUs, and pinning a thread to one.
 
 use std::{fs, io, thread};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The CPUs to plan for: those this thread may run on, or the CPU quota of our cgroup rounded up, whichever is less.
-/// The standard library rounds down, which would give a pod of 1.5 CPUs one worker.
+/// Number of CPUs: those this thread may run on, or the cgroup's CPU quota rounded up, whichever is less. The standard
+/// library rounds down, which would give a pod of 1.5 CPUs one worker.
 pub fn available() -> usize {
     let allowed = match sched_getaffinity(None) {
         Ok(cpus) => cpus.count() as usize,
-        // The kernel refuses to fill a set of 1024 on a machine with more.
+        // The kernel rejects a set of 1024 CPUs on a machine with more.
         Err(_) => thread::available_parallelism().map_or(1, usize::from),
     };
     let cgroups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -17,7 +17,7 @@ pub fn available() -> usize {
     allowed.min(quota.unwrap_or(usize::MAX)).max(1)
 }
 
-/// Binds the calling thread to one CPU, counted from 0 as in `/proc/cpuinfo`.
+/// Pins the calling thread to one CPU, numbered as in `/proc/cpuinfo`.
 pub fn pin_to(cpu: usize) -> io::Result<()> {
     let mut cpus = CpuSet::new();
     if cpu >= CpuSet::MAX_CPU {
@@ -27,12 +27,12 @@ pub fn pin_to(cpu: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &cpus)?)
 }
 
-/// The least quota of our cgroups (the lines of `/proc/self/cgroup`) and of those above them, in whole CPUs.
+/// The smallest quota of the cgroups in `/proc/self/cgroup` and of their ancestors, in whole CPUs.
 ///
-/// In a container the path can be the host's, while only our own part is mounted; so each ancestor is looked for,
-/// and what is not there is passed over.
+/// In a container the path can be the host's, with only the container's own part mounted; so every ancestor is tried and
+/// missing ones are skipped.
 fn quota(cgroups: &str, read: impl Fn(&str) -> Option<String>) -> Option<usize> {
-    let mut least: Option<usize> = None;
+    let mut smallest: Option<usize> = None;
     for line in cgroups.lines() {
         let mut fields = line.splitn(3, ':');
         let (Some(_), Some(controllers), Some(path)) = (fields.next(), fields.next(), fields.next()) else {
@@ -46,19 +46,19 @@ fn quota(cgroups: &str, read: impl Fn(&str) -> Option<String>) -> Option<usize> 
             let found = if v2 {
                 read(&format!("/sys/fs/cgroup{ancestor}/cpu.max")).and_then(|text| v2_quota(&text))
             } else {
-                // The directory is named after the controllers, most often with a link by the single name.
+                // The directory is named after all controllers, usually with a link named after each.
                 ["cpu", controllers].iter().find_map(|directory| {
                     let file = |name| read(&format!("/sys/fs/cgroup/{directory}{ancestor}/{name}"));
                     v1_quota(&file("cpu.cfs_quota_us")?, &file("cpu.cfs_period_us")?)
                 })
             };
-            least = least.into_iter().chain(found).min();
+            smallest = smallest.into_iter().chain(found).min();
         }
     }
-    least
+    smallest
 }
 
-/// `/a/b` → `/a/b`, `/a` and the empty path, which is the mount itself.
+/// `/a/b` → `/a/b`, `/a` and the empty path, which is the mount point.
 fn ancestors(path: &str) -> impl Iterator<Item = &str> {
     let path = path.trim_end_matches('/');
     std::iter::successors(Some(path), |path| path.rfind('/').map(|slash| &path[..slash]))
@@ -75,7 +75,7 @@ fn v1_quota(quota: &str, period: &str) -> Option<usize> {
     round_up(quota.trim(), period.trim())
 }
 
-/// What is not a positive number is no quota.
+/// `None` unless both are positive numbers.
 fn round_up(quota: &str, period: &str) -> Option<usize> {
     let quota = quota.parse::<usize>().ok().filter(|&quota| quota > 0)?;
     let period = period.parse::<usize>().ok().filter(|&period| period > 0)?;
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn quota_table() {
         type Files = &'static [(&'static str, &'static str)];
-        // (what, /proc/self/cgroup, files, quota)
+        // (case, /proc/self/cgroup, files, quota)
         let table: [(&str, &str, Files, Option<usize>); 8] = [
             ("nothing", "", &[], None),
             ("v2 in its own namespace", "0::/\n", &[("/sys/fs/cgroup/cpu.max", "250000 100000")], Some(3)),
@@ -167,12 +167,12 @@ mod tests {
                 ],
                 None,
             ),
-            ("a line without form", "0::\nnonsense\n\n", &[("/sys/fs/cgroup/cpu.max", "1 1")], Some(1)),
+            ("a malformed line", "0::\nnonsense\n\n", &[("/sys/fs/cgroup/cpu.max", "1 1")], Some(1)),
         ];
-        for (what, cgroups, files, expected) in table {
+        for (case, cgroups, files, expected) in table {
             let read =
                 |path: &str| files.iter().find(|(name, _)| *name == path).map(|(_, text)| (*text).to_owned());
-            assert_eq!(quota(cgroups, read), expected, "{what}");
+            assert_eq!(quota(cgroups, read), expected, "{case}");
         }
     }
 

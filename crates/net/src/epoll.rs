@@ -1,4 +1,4 @@
-//! Waiting for several sockets at once.
+//! Epoll: waits for several sockets at once.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -9,7 +9,7 @@ use rustix::io::Errno;
 
 use crate::poll::timespec;
 
-/// Readiness to read.
+/// An epoll instance for read readiness.
 #[derive(Debug)]
 pub struct Epoll(OwnedFd);
 
@@ -18,13 +18,12 @@ impl Epoll {
         Ok(Epoll(epoll::create(CreateFlags::CLOEXEC)?))
     }
 
-    /// Watches a descriptor: it is ready for as long as there is something to read. It leaves by [`Epoll::remove`],
-    /// or when its last copy is closed.
+    /// Watches a descriptor, level-triggered, until [`Epoll::remove`] or until its last copy is closed.
     pub fn add(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
         Ok(epoll::add(self, fd, EventData::new_u64(token), EventFlags::IN)?)
     }
 
-    /// Watches a descriptor that is always read until nothing is left: it is ready once for each arrival.
+    /// Watches a descriptor, edge-triggered: each event requires reading until it would block.
     pub fn add_edge(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
         Ok(epoll::add(self, fd, EventData::new_u64(token), EventFlags::IN | EventFlags::ET)?)
     }
@@ -33,18 +32,18 @@ impl Epoll {
         Ok(epoll::delete(self, fd)?)
     }
 
-    /// Waits until something can be read; how many are ready. `None` waits for ever. A signal ends the wait with 0.
+    /// Waits until a descriptor is readable; returns how many are. `None` waits forever. A signal ends the wait with 0.
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
         events.clear();
-        self.gather(events, timeout)?;
+        self.append(events, timeout)?;
         Ok(events.len())
     }
 
-    /// Waits as well, and adds what can be read to what is there, as far as there is room.
-    pub(crate) fn gather(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
-        let room = events.list.get_mut(events.ready..).filter(|room| !room.is_empty());
-        let Some(room) = room else { return Ok(()) };
-        match epoll::wait(self, room, timeout.map(timespec).as_ref()) {
+    /// Waits likewise, and appends the ready descriptors to `events`, up to its capacity.
+    pub(crate) fn append(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<()> {
+        let free = events.list.get_mut(events.ready..).filter(|free| !free.is_empty());
+        let Some(free) = free else { return Ok(()) };
+        match epoll::wait(self, free, timeout.map(timespec).as_ref()) {
             Ok(ready) => events.ready += ready,
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -59,14 +58,14 @@ impl AsFd for Epoll {
     }
 }
 
-/// Room for what one wait found.
+/// The events of one wait.
 pub struct Events {
     list: Box<[Event]>,
     ready: usize,
 }
 
 impl Events {
-    /// Room for `n`; if more are ready, the next wait tells of them.
+    /// Capacity for `n` events; if more are ready, the next wait returns them.
     pub fn with_capacity(n: usize) -> Events {
         Events { list: vec![event(0); n.max(1)].into(), ready: 0 }
     }
@@ -79,7 +78,7 @@ impl Events {
         self.ready
     }
 
-    /// Without room it is left out: what is ready now is so the next time.
+    /// Drops the event at capacity: a descriptor that is ready now is ready at the next wait.
     pub(crate) fn push(&mut self, token: u64) {
         if let Some(free) = self.list.get_mut(self.ready) {
             *free = event(token);
@@ -87,7 +86,7 @@ impl Events {
         }
     }
 
-    /// The tokens of all that are ready, as they were given when they were added.
+    /// The tokens of the ready descriptors.
     pub fn tokens(&self) -> impl Iterator<Item = u64> {
         self.list.iter().take(self.ready).map(|event| event.data.u64())
     }

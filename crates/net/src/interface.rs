@@ -1,4 +1,4 @@
-//! Network interfaces by name, for a server told to listen on one of them.
+//! Network interfaces and their addresses.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,15 +10,15 @@ use crate::sys;
 pub struct Interface {
     pub name: String,
     pub index: u32,
-    /// Its addresses with port 0, ready to get a port. IPv6 link-local ones carry the scope they need to be bound.
+    /// Its addresses with port 0. IPv6 link-local ones have the scope they need for binding.
     pub addrs: Vec<SocketAddr>,
 }
 
-/// All interfaces, also those without an address, in the kernel's order.
+/// All interfaces, including those without an address, in the kernel's order.
 pub fn interfaces() -> io::Result<Vec<Interface>> {
     let mut interfaces: Vec<Interface> = Vec::new();
     for row in sys::link_addrs()? {
-        // An IPv4 address can have a label (`eth0:1`), which libc gives in place of the name. Real names have no colon.
+        // An IPv4 address can have a label (`eth0:1`), which libc returns instead of the name. Real names have no colon.
         let name = row.name.split(':').next().unwrap_or_default();
         let at = match interfaces.iter().position(|interface| interface.name == name) {
             Some(at) => at,

@@ -1,7 +1,7 @@
-//! The memory of the process.
+//! The heap of the process.
 
-/// Gives memory that was freed back to the system: for whoever has freed a lot of it. Takes milliseconds, in which
-/// threads that allocate may wait.
-pub fn give_back_memory() {
+/// Returns freed memory to the system; call it after freeing a lot. It takes milliseconds, during which threads that
+/// allocate may block.
+pub fn trim_heap() {
     crate::sys::trim_heap();
 }

@@ -1,14 +1,14 @@
-//! Datagrams to the peer of a connected socket, in batches.
+//! Sends datagrams to the peer of a connected socket in batches.
 
 use std::io;
 use std::os::fd::AsFd;
 
 use crate::sys;
 
-/// Datagrams that wait to be sent, one behind the other in one piece of memory, which is kept.
+/// Datagrams queued for sending, contiguous in one buffer that is reused.
 pub struct Outbox {
     bytes: Vec<u8>,
-    /// Where each ends.
+    /// End of each datagram in `bytes`.
     ends: Vec<usize>,
     headers: sys::Outgoing,
 }
@@ -33,8 +33,8 @@ impl Outbox {
         self.ends.is_empty()
     }
 
-    /// Sends all with as few system calls as it takes and empties the box. `refused` is told which one the kernel
-    /// did not take and why, and whether to go on with the next.
+    /// Sends all datagrams with as few system calls as possible and clears the queue. Calls `refused` with the index and the
+    /// error of each that the kernel refused; it returns whether to continue with the next.
     pub fn send(&mut self, socket: impl AsFd, mut refused: impl FnMut(usize, io::Error) -> bool) {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         let datagrams = starts.zip(&self.ends).map(|(start, &end)| sys::Reply {
@@ -68,46 +68,46 @@ mod tests {
     use super::*;
 
     fn pair() -> (UdpSocket, UdpSocket) {
-        let (here, there) =
+        let (socket, peer) =
             (UdpSocket::bind("127.0.0.1:0").unwrap(), UdpSocket::bind("127.0.0.1:0").unwrap());
-        here.connect(there.local_addr().unwrap()).unwrap();
-        (here, there)
+        socket.connect(peer.local_addr().unwrap()).unwrap();
+        (socket, peer)
     }
 
     #[test]
-    fn all_leave_in_order_and_the_box_is_empty() {
-        let (here, there) = pair();
+    fn datagrams_are_sent_in_order_and_the_queue_is_empty() {
+        let (socket, peer) = pair();
         let mut outbox = Outbox::default();
         for round in [vec!["a"], vec!["one", "", "three"], vec![]] {
             round.iter().for_each(|text| outbox.push(text.as_bytes()));
             assert_eq!(outbox.len(), round.len());
-            outbox.send(&here, |i, error| panic!("{i}: {error}"));
+            outbox.send(&socket, |i, error| panic!("{i}: {error}"));
             assert!(outbox.is_empty());
             let mut buffer = [0; 16];
             for text in round {
-                let len = there.recv(&mut buffer).unwrap();
+                let len = peer.recv(&mut buffer).unwrap();
                 assert_eq!(&buffer[..len], text.as_bytes());
             }
         }
     }
 
     #[test]
-    fn one_that_is_refused_holds_up_no_other() {
-        let (here, there) = pair();
+    fn a_refused_datagram_does_not_delay_others() {
+        let (socket, peer) = pair();
         let mut outbox = Outbox::default();
         let too_long = vec![0; 70_000];
         for datagram in [&b"first"[..], &too_long, b"third"] {
             outbox.push(datagram);
         }
         let mut refused = Vec::new();
-        outbox.send(&here, |i, _| {
+        outbox.send(&socket, |i, _| {
             refused.push(i);
             true
         });
         assert_eq!(refused, [1]);
         let mut buffer = [0; 16];
         for text in ["first", "third"] {
-            let len = there.recv(&mut buffer).unwrap();
+            let len = peer.recv(&mut buffer).unwrap();
             assert_eq!(&buffer[..len], text.as_bytes());
         }
     }

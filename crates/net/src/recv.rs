@@ -1,4 +1,4 @@
-//! Datagrams in batches.
+//! Receives datagrams in batches.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -8,22 +8,22 @@ use crate::address::RawAddr;
 use crate::control::{self, Local};
 use crate::{ReplyTo, sys};
 
-/// Room for a batch of datagrams, allocated once. One per worker is enough for all its sockets.
+/// Buffers for a batch of datagrams, allocated once. A worker needs one for all its sockets.
 pub struct RecvBatch(sys::Incoming);
 
 /// One datagram of a batch.
 #[derive(Clone, Copy)]
-pub struct Received<'a> {
-    /// The datagram, cut to the size of a slot.
+pub struct Datagram<'a> {
+    /// The datagram, truncated to the size of a slot.
     pub bytes: &'a [u8],
-    /// The datagram was larger than a slot, and the rest is lost.
+    /// Whether the datagram was larger than a slot.
     pub truncated: bool,
     peer: &'a RawAddr,
     local: Local,
 }
 
-impl Received<'_> {
-    /// Who sent it; IPv4 is never mapped.
+impl Datagram<'_> {
+    /// The peer's address; IPv4 is never mapped.
     #[inline]
     pub fn remote(&self) -> SocketAddr {
         self.peer.remote()
@@ -35,7 +35,7 @@ impl Received<'_> {
         self.local.address()
     }
 
-    /// The way back.
+    /// For sending a reply later.
     #[inline]
     pub fn reply_to(&self) -> ReplyTo {
         ReplyTo::new(*self.peer, self.local)
@@ -47,7 +47,7 @@ impl RecvBatch {
         RecvBatch(sys::Incoming::new(slots, bytes_per_slot))
     }
 
-    /// Takes what is waiting, up to a batch, with one system call; replaces the batch before. 0 if nothing is waiting.
+    /// Receives up to a batch with one system call, replacing the last batch. 0 if no datagram is queued.
     pub fn recv(&mut self, socket: impl AsFd) -> io::Result<usize> {
         loop {
             match self.0.recv(socket.as_fd()) {
@@ -58,7 +58,7 @@ impl RecvBatch {
         }
     }
 
-    /// The datagrams of the last [`RecvBatch::recv`].
+    /// Number of datagrams of the last [`RecvBatch::recv`].
     pub fn len(&self) -> usize {
         self.0.filled()
     }
@@ -67,15 +67,15 @@ impl RecvBatch {
         self.len() == 0
     }
 
-    /// The bytes of one of them, cut to the size of a slot. Panics if `i` is not below what `recv` returned.
+    /// The bytes of one datagram, truncated to the size of a slot. Panics if `i` is not below [`RecvBatch::len`].
     pub fn bytes(&self, i: usize) -> &[u8] {
         self.0.bytes(i)
     }
 
-    /// One of them. Panics if `i` is not below what `recv` returned.
+    /// One datagram. Panics if `i` is not below [`RecvBatch::len`].
     #[inline]
-    pub fn packet(&self, i: usize) -> Received<'_> {
-        Received {
+    pub fn packet(&self, i: usize) -> Datagram<'_> {
+        Datagram {
             bytes: self.0.bytes(i),
             truncated: self.0.truncated(i),
             peer: self.0.peer(i),

@@ -1,4 +1,4 @@
-//! Where a reply goes and where it comes from: all that is kept of a datagram that is answered later.
+//! Destination and source of a reply that is sent later.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::address::RawAddr;
 use crate::control::{self, Control, Local};
 
-/// The way back of one datagram. Small and `Copy`; valid for the socket it came by, from any thread.
+/// The peer and local address of a datagram. Small and `Copy`; valid for the socket that received it, on any thread.
 #[derive(Clone, Copy)]
 pub struct ReplyTo {
     peer: RawAddr,
@@ -28,7 +28,7 @@ impl ReplyTo {
         control
     }
 
-    /// Makes the reply leave from where the query came to.
+    /// Sets the source of the reply to the address the query was sent to.
     pub(crate) fn write_control(&self, control: &mut Control) {
         control::write(self.local, control);
     }

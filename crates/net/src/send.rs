@@ -1,4 +1,4 @@
-//! Replies in batches.
+//! Sends replies in batches.
 
 use std::io;
 use std::ops::Range;
@@ -9,12 +9,12 @@ use crate::control::{Control, Local};
 use crate::udp::wait_writable;
 use crate::{ReplyTo, UdpSocket, sys};
 
-/// What a reply's buffer starts with: more than a reply over UDP should ever have (RFC 9715 says 1400).
-const RESERVED: usize = 4096;
+/// Initial capacity of a reply's buffer: more than a UDP reply should have (RFC 9715: 1400).
+const REPLY_CAPACITY: usize = 4096;
 
-/// Room for a batch of replies, allocated once. One per worker is enough for all its sockets, one after the other.
+/// Buffers for a batch of replies, allocated once. A worker needs one for all its sockets, used in turn.
 pub struct SendBatch {
-    /// The first `len` are accepted replies, the rest is free.
+    /// The first `len` are committed replies, the rest is free.
     slots: Vec<Slot>,
     len: usize,
     headers: sys::Outgoing,
@@ -26,7 +26,7 @@ struct Slot {
     control: Control,
 }
 
-/// What became of a batch.
+/// The result of sending a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SendReport {
     pub sent: usize,
@@ -36,8 +36,8 @@ pub struct SendReport {
 impl SendBatch {
     pub fn new(slots: usize) -> SendBatch {
         let slots = slots.max(1);
-        let nobody = ReplyTo::new(RawAddr::ZERO, Local::Unknown);
-        let slot = || Slot { bytes: Vec::with_capacity(RESERVED), to: nobody, control: Control::NONE };
+        let unset = ReplyTo::new(RawAddr::ZERO, Local::Unknown);
+        let slot = || Slot { bytes: Vec::with_capacity(REPLY_CAPACITY), to: unset, control: Control::NONE };
         SendBatch {
             slots: std::iter::repeat_with(slot).take(slots).collect(),
             len: 0,
@@ -52,7 +52,7 @@ impl SendBatch {
         bytes
     }
 
-    /// Accepts what was written into [`SendBatch::buffer`] as a reply. Panics if the batch is full.
+    /// Adds the contents of [`SendBatch::buffer`] as a reply. Panics if the batch is full.
     pub fn commit(&mut self, to: &ReplyTo) {
         let slot = &mut self.slots[self.len];
         slot.to = *to;
@@ -72,26 +72,30 @@ impl SendBatch {
         self.len
     }
 
-    /// Sends all replies and empties the batch. A reply the kernel refuses is left out; if the send buffer stays full
-    /// for 50 ms, the rest is given up, as a UDP client asks again anyway.
+    /// Sends all replies and clears the batch. Replies that the kernel refuses are dropped; so is the rest if the send buffer
+    /// stays full for 50 ms, since UDP clients retry.
     pub fn send(&mut self, socket: &UdpSocket) -> SendReport {
         let mut deadline = None;
-        let (mut report, left) = self.attempt(socket, || wait_writable(socket.as_fd(), &mut deadline));
+        let (mut report, left) = self.send_while(socket, || wait_writable(socket.as_fd(), &mut deadline));
         report.failed += left.len();
         report
     }
 
-    /// Sends what there is room for and empties the batch; the rest is handed to `keep`, without any waiting.
-    pub fn offer(&mut self, socket: &UdpSocket, mut keep: impl FnMut(&[u8], &ReplyTo)) -> SendReport {
-        let (report, left) = self.attempt(socket, || false);
+    /// Sends without waiting and clears the batch; passes replies that found the send buffer full to `keep`.
+    pub fn try_send(&mut self, socket: &UdpSocket, mut keep: impl FnMut(&[u8], &ReplyTo)) -> SendReport {
+        let (report, left) = self.send_while(socket, || false);
         for slot in &self.slots[left] {
             keep(&slot.bytes, &slot.to);
         }
         report
     }
 
-    /// Sends until all is gone or `wait` sees no room any more. Tells which were not tried.
-    fn attempt(&mut self, socket: &UdpSocket, mut wait: impl FnMut() -> bool) -> (SendReport, Range<usize>) {
+    /// Sends until all is sent or `wait` returns false on a full send buffer. Returns the range of replies not tried.
+    fn send_while(
+        &mut self,
+        socket: &UdpSocket,
+        mut wait: impl FnMut() -> bool,
+    ) -> (SendReport, Range<usize>) {
         let mut report = SendReport::default();
         let fd = socket.as_fd();
         let total = std::mem::take(&mut self.len);
@@ -109,7 +113,7 @@ impl SendBatch {
                     io::ErrorKind::Interrupted => {}
                     io::ErrorKind::WouldBlock if wait() => {}
                     io::ErrorKind::WouldBlock => break,
-                    // sendmmsg stops at the first it cannot send, and tells why when it is the first in a call.
+                    // sendmmsg stops at a message it cannot send, and reports its error when it is the first of a call.
                     _ => report.failed += 1,
                 },
             }

@@ -1,4 +1,4 @@
-//! One UDP socket as the workers want it: non-blocking, shared by SO_REUSEPORT, with known buffers.
+//! UDP sockets of workers: non-blocking, with SO_REUSEPORT and configured buffers.
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -14,18 +14,18 @@ use socket2::{Domain, Protocol, Socket, Type};
 use crate::poll::poll_writable;
 use crate::{ReplyTo, sys};
 
-/// How long a reply may wait for room in the socket's send buffer before it is given up.
-pub(crate) const SEND_PATIENCE: Duration = Duration::from_millis(50);
+/// How long a reply may wait for space in the socket's send buffer before it is dropped.
+pub(crate) const SEND_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// How to open a [`UdpSocket`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UdpOptions {
-    /// Bytes of receive buffer; 0 leaves the kernel's default.
+    /// Bytes of receive buffer; 0 is the kernel's default.
     pub recv_buffer: usize,
-    /// Bytes of send buffer; 0 leaves the kernel's default.
+    /// Bytes of send buffer; 0 is the kernel's default.
     pub send_buffer: usize,
-    /// Ask for the address each datagram was sent to, and answer from it. Needed on a wildcard address, a cost
-    /// without use on any other.
+    /// Receive the address each datagram was sent to, and reply from it. Needed on a wildcard address, wasted on any
+    /// other.
     pub pktinfo: bool,
 }
 
@@ -43,10 +43,10 @@ pub struct UdpSocket {
 }
 
 impl UdpSocket {
-    /// Opens and binds. Any number of sockets may share one address; the kernel spreads clients over them.
+    /// Opens and binds. Any number of sockets may share one address; the kernel distributes clients over them.
     ///
-    /// `[::]` also takes IPv4; any other IPv6 address is for IPv6 only. Buffers larger than the system allows are
-    /// cut to what it allows, without an error.
+    /// `[::]` also accepts IPv4; any other IPv6 address is for IPv6 only. Buffers are silently limited to the system's
+    /// maximum.
     pub fn bind(addr: SocketAddr, options: &UdpOptions) -> io::Result<UdpSocket> {
         let socket = Socket::new(Domain::for_address(addr), Type::DGRAM.nonblocking(), Some(Protocol::UDP))?;
         socket.set_reuse_port(true)?;
@@ -66,12 +66,12 @@ impl UdpSocket {
         Ok(UdpSocket { fd: socket.into(), local })
     }
 
-    /// The address it is bound to, with the port the kernel chose if port 0 was asked.
+    /// The address it is bound to, with the port the kernel chose for port 0.
     pub fn local_addr(&self) -> SocketAddr {
         self.local
     }
 
-    /// Sends one reply, from any thread. Waits a little if the send buffer is full.
+    /// Sends one reply, from any thread. Waits up to 50 ms if the send buffer is full.
     pub fn send_to(&self, bytes: &[u8], to: &ReplyTo) -> io::Result<()> {
         let mut deadline = None;
         loop {
@@ -86,7 +86,7 @@ impl UdpSocket {
         }
     }
 
-    /// Sends one reply, from any thread, if there is room in the send buffer; else `WouldBlock`.
+    /// Sends one reply, from any thread; fails with `WouldBlock` if the send buffer is full.
     pub fn try_send_to(&self, bytes: &[u8], to: &ReplyTo) -> io::Result<()> {
         let control = to.control();
         let reply = sys::Reply { bytes, peer: Some(to.peer()), control: control.as_slice() };
@@ -105,8 +105,8 @@ impl AsFd for UdpSocket {
     }
 }
 
-/// Whether a failed bind of an IPv6 wildcard means that this machine has no IPv6 at all, so that the IPv4 wildcard
-/// should be tried instead. Asked about another address it would also say yes to an address that is not here.
+/// Whether binding the IPv6 wildcard failed because this machine has no IPv6, so that the IPv4 wildcard should be tried.
+/// Not for other addresses: it is also true for one that is not local.
 pub fn ipv6_unavailable(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),
@@ -114,7 +114,7 @@ pub fn ipv6_unavailable(error: &io::Error) -> bool {
     )
 }
 
-/// Has every ICMP error about a packet to this address fail the socket's next call, not only that of a closed port
+/// Makes every ICMP error about a packet to this address fail the socket's next call. By default only a closed port does,
 /// and only on a connected socket.
 pub fn report_icmp_errors(socket: impl AsFd, to: SocketAddr) -> io::Result<()> {
     match to {
@@ -123,11 +123,11 @@ pub fn report_icmp_errors(socket: impl AsFd, to: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// Waits until the socket takes data again. The deadline is set by the first call and shared by later ones, so that
-/// one batch or reply waits [`SEND_PATIENCE`] in total. False: it has passed.
+/// Waits until the socket is writable; false after the deadline. The first call sets the deadline and later ones share it,
+/// so that one batch or reply waits [`SEND_TIMEOUT`] in total.
 pub(crate) fn wait_writable(fd: BorrowedFd<'_>, deadline: &mut Option<Instant>) -> bool {
     let now = Instant::now();
-    let deadline = *deadline.get_or_insert(now + SEND_PATIENCE);
+    let deadline = *deadline.get_or_insert(now + SEND_TIMEOUT);
     match deadline.checked_duration_since(now) {
         Some(left) if !left.is_zero() => poll_writable(fd, left).is_ok(),
         _ => false,
@@ -135,10 +135,13 @@ pub(crate) fn wait_writable(fd: BorrowedFd<'_>, deadline: &mut Option<Instant>) 
 }
 
 fn bound_to(socket: &Socket) -> io::Result<SocketAddr> {
-    socket.local_addr()?.as_socket().ok_or_else(|| io::Error::other("the socket is bound to no IP address"))
+    socket
+        .local_addr()?
+        .as_socket()
+        .ok_or_else(|| io::Error::other("local address of the socket is not an IP address"))
 }
 
-/// `[::]` takes IPv4 too whatever the sysctl `bindv6only` says; other IPv6 addresses never do.
+/// `[::]` accepts IPv4 too, whatever the sysctl `bindv6only` is; other IPv6 addresses never do.
 pub(crate) fn set_v6only(socket: &Socket, addr: SocketAddr) -> io::Result<()> {
     match addr.ip() {
         IpAddr::V6(ip) => socket.set_only_v6(ip != Ipv6Addr::UNSPECIFIED),
@@ -146,7 +149,7 @@ pub(crate) fn set_v6only(socket: &Socket, addr: SocketAddr) -> io::Result<()> {
     }
 }
 
-/// With CAP_NET_ADMIN the size is had as asked; without it the kernel cuts it to `net.core.{r,w}mem_max`.
+/// With CAP_NET_ADMIN any size is set; without it the kernel limits it to `net.core.{r,w}mem_max`.
 fn set_buffers(socket: &Socket, options: &UdpOptions) -> io::Result<()> {
     let (recv, send) = (options.recv_buffer, options.send_buffer);
     if recv != 0 {
@@ -158,8 +161,8 @@ fn set_buffers(socket: &Socket, options: &UdpOptions) -> io::Result<()> {
     Ok(())
 }
 
-/// Path MTU found by ICMP can be forged to make us fragment replies (RFC 8900 3.7); DNS servers ignore it and use
-/// the interface's MTU. Not every sandboxed kernel knows the option, and all works without it: errors are dropped.
+/// Forged ICMP can lower the path MTU and so fragment replies (RFC 8900 3.7); DNS servers ignore it and use the
+/// interface's MTU. Errors are ignored: some sandboxed kernels lack the option, and it is not essential.
 fn ignore_path_mtu(fd: BorrowedFd<'_>, addr: SocketAddr) {
     let _ = set_ip_mtu_discover(fd, Ipv4PathMtuDiscovery::OMIT);
     if addr.is_ipv6() {
@@ -175,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patience_is_shared_and_ends() {
+    fn deadline_is_shared() {
         let (mut full, _other) = UnixStream::pair().unwrap();
         full.set_nonblocking(true).unwrap();
         let mut deadline = None;
@@ -183,7 +186,7 @@ mod tests {
         while full.write(&[0; 4096]).is_ok() {}
         let (start, mut deadline) = (Instant::now(), None);
         while wait_writable(full.as_fd(), &mut deadline) {}
-        assert!(start.elapsed() >= SEND_PATIENCE);
+        assert!(start.elapsed() >= SEND_TIMEOUT);
     }
 
     #[test]

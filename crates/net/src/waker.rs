@@ -1,4 +1,4 @@
-//! Waking a thread that waits in an epoll.
+//! Wakes a thread that waits in an epoll.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,12 +15,12 @@ impl Waker {
         Ok(Waker(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?.into()))
     }
 
-    /// Wakes the waiting thread. Its only error is a counter that is full, and then the thread is awake already.
+    /// Wakes the waiting thread. The only error is a full counter, and then a wake-up is already pending.
     pub fn wake(&self) {
         let _ = (&self.0).write(&1_u64.to_ne_bytes());
     }
 
-    /// Takes back all wakes so far; to be called before looking for the work they announced. Nothing to take is fine.
+    /// Clears all wake-ups so far; call it before looking for the work they announce. Does nothing without a wake-up.
     pub fn drain(&self) {
         let _ = (&self.0).read(&mut [0; 8]);
     }

@@ -1,4 +1,4 @@
-//! A warm worker receives and replies without touching the heap.
+//! A warm worker receives and replies without allocating.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -16,7 +16,7 @@ thread_local! {
 }
 
 fn count() {
-    // A thread that is ending may have no counter any more; it is not ours.
+    // A thread that is ending may have no counter any more; it is not the test's.
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
@@ -84,12 +84,12 @@ fn steady_state_allocates_nothing() {
         for _ in 0..=round % 40 {
             client.recv(&mut answer).unwrap();
         }
-        // Nothing waiting is not an error that allocates, either.
+        // Receiving nothing allocates no error.
         assert_eq!(batch.recv(&server).unwrap(), 0);
     }
     assert_eq!(ALLOCATIONS.get() - before, 0);
 
-    // The counter counts.
+    // The counter works.
     drop(std::hint::black_box(vec![1]));
     assert!(ALLOCATIONS.get() > before);
 }

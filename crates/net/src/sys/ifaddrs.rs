@@ -14,12 +14,12 @@ pub(crate) struct LinkAddr {
     pub(crate) addr: Option<RawAddr>,
 }
 
-/// The list as libc made it; given back when dropped.
+/// libc's list; freed when dropped.
 struct List(*mut libc::ifaddrs);
 
 impl Drop for List {
     fn drop(&mut self) {
-        // SAFETY: it came from getifaddrs and is freed once, here.
+        // SAFETY: it is from getifaddrs and is freed once, here.
         unsafe { libc::freeifaddrs(self.0) }
     }
 }
@@ -31,30 +31,29 @@ pub(crate) fn link_addrs() -> io::Result<Vec<LinkAddr>> {
     let list = List(first);
     let mut rows = Vec::new();
     let mut next = list.0;
-    // SAFETY: each pointer is null or leads to a node of the list, which lives until `list` is dropped below.
+    // SAFETY: each pointer is null or points to a node of the list, which lives until `list` is dropped below.
     while let Some(node) = unsafe { next.as_ref() } {
         next = node.ifa_next;
         if node.ifa_name.is_null() {
             continue;
         }
-        // SAFETY: libc gives a string with its ending zero, living as long as the node.
+        // SAFETY: libc's string ends with a zero and lives as long as the node.
         let name = unsafe { CStr::from_ptr(node.ifa_name) };
         // SAFETY: the same string.
         let index = unsafe { libc::if_nametoindex(name.as_ptr()) };
-        // SAFETY: the pointer is null or leads to a whole socket address of the family it names, as getifaddrs makes
-        // them.
+        // SAFETY: the pointer is null or points to a whole socket address of its family, as getifaddrs guarantees.
         let addr = unsafe { copy_addr(node.ifa_addr) };
         rows.push(LinkAddr { name: name.to_string_lossy().into_owned(), index, addr });
     }
     Ok(rows)
 }
 
-/// Copies an IPv4 or IPv6 socket address; none for null and for other families.
+/// Copies an IPv4 or IPv6 socket address; `None` for null and for other families.
 ///
 /// # Safety
-/// The pointer is null or leads to a socket address as long as its family says.
+/// The pointer is null or points to a socket address of its family's length.
 unsafe fn copy_addr(addr: *const libc::sockaddr) -> Option<RawAddr> {
-    // SAFETY: null or valid, says the caller.
+    // SAFETY: null or valid by the caller's promise.
     let family = libc::c_int::from(unsafe { addr.as_ref() }?.sa_family);
     let len = match family {
         libc::AF_INET => size_of::<libc::sockaddr_in>(),

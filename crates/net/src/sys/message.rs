@@ -1,7 +1,7 @@
-//! The system calls recvmmsg and sendmmsg, and the structure they share.
+//! The system calls recvmmsg and sendmmsg, and their structures.
 //!
-//! Called bare, with the kernel's own structures: musl's `sendmmsg` is a loop of `sendmsg`, since its `msghdr` has
-//! narrower fields with padding that the kernel would read; glibc's wrappers add nothing we need.
+//! Called directly, with the kernel's structures: musl's `sendmmsg` is a loop of `sendmsg`, since its `msghdr` has
+//! narrower fields with padding that the kernel would read; glibc's wrappers add nothing needed here.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -20,7 +20,7 @@ impl IoVec {
     }
 }
 
-/// The kernel's `struct user_msghdr`, where the length of the name is an `int`; ours are small and never negative.
+/// The kernel's `struct user_msghdr`, where the length of the name is an `int`; ours are small and not negative.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Header {
@@ -68,8 +68,8 @@ impl Message {
     };
 }
 
-// SAFETY: in both types pointers are data; following them is left to the two unsafe functions below, whose callers
-// answer for what they point to.
+// SAFETY: in both types pointers are data; only the two unsafe functions below follow them, and their callers guarantee
+// that they are valid.
 unsafe impl Send for Message {}
 // SAFETY: as above.
 unsafe impl Sync for Message {}
@@ -78,7 +78,7 @@ unsafe impl Send for IoVec {}
 // SAFETY: as above.
 unsafe impl Sync for IoVec {}
 
-/// Fills the messages from the front with what is waiting, without blocking, and says how many were filled.
+/// Fills the messages from the front with queued datagrams, without blocking; returns how many were filled.
 ///
 /// # Safety
 /// The pointers and lengths of every message must describe memory that is valid for writes (for reads: the iovecs)
@@ -98,7 +98,7 @@ pub(crate) unsafe fn recv_messages(fd: BorrowedFd<'_>, messages: &mut [Message])
     count(returned)
 }
 
-/// Sends the messages from the front, without blocking, and says how many went out. An error is that of the first.
+/// Sends the messages from the front, without blocking; returns how many were sent. An error is that of the first.
 ///
 /// # Safety
 /// The pointers and lengths of every message must describe memory that is valid for reads during the call.

@@ -1,5 +1,5 @@
-//! The system calls that rustix and socket2 lack: all `unsafe` of the workspace, one small function each, with a safe
-//! signature where the arguments allow it.
+//! System calls that rustix and socket2 lack: all `unsafe` of the workspace, one small function each, with a safe
+//! signature where possible.
 
 mod fixed;
 mod heap;
@@ -11,14 +11,14 @@ mod outgoing;
 
 use std::io;
 
-use fixed::Fixed;
+use fixed::FixedArray;
 pub(crate) use heap::trim_heap;
 pub(crate) use ifaddrs::link_addrs;
 pub(crate) use incoming::Incoming;
 pub(crate) use option::enable;
 pub(crate) use outgoing::{Outgoing, Reply, send_one};
 
-/// What system calls return: -1 and errno, or a value.
+/// Converts the return value of a system call: -1 means an error in errno.
 fn check(returned: libc::c_int) -> io::Result<libc::c_int> {
     if returned == -1 { Err(io::Error::last_os_error()) } else { Ok(returned) }
 }

@@ -8,7 +8,7 @@ use super::check;
 
 pub(crate) fn enable(fd: BorrowedFd<'_>, level: libc::c_int, name: libc::c_int) -> io::Result<()> {
     let on: libc::c_int = 1;
-    // SAFETY: the kernel reads the given length, that of the int the pointer leads to.
+    // SAFETY: the kernel reads the given length, which is that of the int behind the pointer.
     let returned = unsafe {
         libc::setsockopt(
             fd.as_raw_fd(),

@@ -1,5 +1,4 @@
-//! The headers sendmmsg reads. They are written for each batch and point at the replies only while those are
-//! borrowed.
+//! The headers of sendmmsg, written for each batch. They point to the replies only while these are borrowed.
 
 use std::io;
 use std::marker::PhantomData;
@@ -9,7 +8,7 @@ use std::slice;
 use super::message::{IoVec, Message, send_messages};
 use crate::address::RawAddr;
 
-/// One datagram to be sent.
+/// One datagram to send.
 #[derive(Clone, Copy)]
 pub(crate) struct Reply<'a> {
     pub(crate) bytes: &'a [u8],
@@ -23,8 +22,8 @@ impl Reply<'_> {
         IoVec::new(self.bytes.as_ptr().cast_mut(), self.bytes.len())
     }
 
-    /// The message, still without its iovec. The kernel takes pointers to mutable data in both directions, but only
-    /// reads when sending.
+    /// The message without its iovec. The kernel's structures have pointers to mutable data in both directions, but sending
+    /// only reads.
     fn message(&self) -> Message {
         let mut message = Message::EMPTY;
         if let Some(peer) = self.peer {
@@ -40,7 +39,7 @@ impl Reply<'_> {
     }
 }
 
-/// Room for the headers of a batch.
+/// The headers of a batch.
 pub(crate) struct Outgoing {
     messages: Vec<Message>,
     iovecs: Vec<IoVec>,
@@ -59,7 +58,7 @@ impl Outgoing {
             self.messages.push(reply.message());
             self.iovecs.push(reply.iovec());
         }
-        // Only now do the iovecs stay where they are.
+        // Only now are the iovecs complete and no longer move.
         for (message, iovec) in self.messages.iter_mut().zip(&mut self.iovecs) {
             message.header.iov = iovec;
         }
@@ -67,17 +66,17 @@ impl Outgoing {
     }
 }
 
-/// Headers whose replies are borrowed for `'a`, and therefore still there.
+/// Headers whose replies are borrowed for `'a`, and so still exist.
 pub(crate) struct Prepared<'a> {
     messages: &'a mut [Message],
     borrowed: PhantomData<(&'a mut [IoVec], Reply<'a>)>,
 }
 
 impl Prepared<'_> {
-    /// One sendmmsg of all from `first` on; how many went out. An error is that of message `first`.
+    /// Sends all from `first` on with one sendmmsg; returns how many were sent. An error is that of message `first`.
     pub(crate) fn send_from(&mut self, first: usize, fd: BorrowedFd<'_>) -> io::Result<usize> {
         let messages = self.messages.get_mut(first..).unwrap_or_default();
-        // SAFETY: `prepare` is the only maker of a `Prepared`; it took each pointer with its length from a reply
+        // SAFETY: only `prepare` creates a `Prepared`; it took each pointer with its length from a reply
         // borrowed for this value's lifetime, and the iovecs are borrowed with it.
         unsafe { send_messages(fd, messages) }
     }
@@ -88,6 +87,6 @@ pub(crate) fn send_one(fd: BorrowedFd<'_>, reply: Reply<'_>) -> io::Result<()> {
     let mut iovec = reply.iovec();
     let mut message = reply.message();
     message.header.iov = &mut iovec;
-    // SAFETY: all pointers lead to `reply`'s borrowed parts and to `iovec` above, which outlive the call.
+    // SAFETY: all pointers are to `reply`'s borrowed parts and to `iovec` above, which outlive the call.
     unsafe { send_messages(fd, slice::from_mut(&mut message)) }.map(drop)
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use net::{Epoll, Events, Waker, cpu, interfaces, ipv6_unavailable, listen_tcp, raise_file_limit};
 
-const PATIENCE: Option<Duration> = Some(Duration::from_secs(10));
-const NOT_AT_ALL: Option<Duration> = Some(Duration::ZERO);
+const TIMEOUT: Option<Duration> = Some(Duration::from_secs(10));
+const NO_WAIT: Option<Duration> = Some(Duration::ZERO);
 
 fn ready(epoll: &Epoll, events: &mut Events, timeout: Option<Duration>) -> Vec<u64> {
     let count = epoll.wait(events, timeout).unwrap();
@@ -25,24 +25,24 @@ fn waker_is_ready_until_drained() {
     let mut events = Events::with_capacity(8);
     epoll.add(&one, 1).unwrap();
     epoll.add(&two, u64::MAX).unwrap();
-    assert_eq!(ready(&epoll, &mut events, NOT_AT_ALL), []);
+    assert_eq!(ready(&epoll, &mut events, NO_WAIT), []);
     one.wake();
     one.wake();
-    assert_eq!(ready(&epoll, &mut events, NOT_AT_ALL), [1]);
+    assert_eq!(ready(&epoll, &mut events, NO_WAIT), [1]);
     two.wake();
-    // Level-triggered: what was not drained is told again.
-    assert_eq!(ready(&epoll, &mut events, NOT_AT_ALL), [1, u64::MAX]);
+    // Level-triggered: a waker stays ready until drained.
+    assert_eq!(ready(&epoll, &mut events, NO_WAIT), [1, u64::MAX]);
     one.drain();
-    assert_eq!(ready(&epoll, &mut events, NOT_AT_ALL), [u64::MAX]);
+    assert_eq!(ready(&epoll, &mut events, NO_WAIT), [u64::MAX]);
     epoll.remove(&two).unwrap();
-    assert_eq!(ready(&epoll, &mut events, NOT_AT_ALL), []);
+    assert_eq!(ready(&epoll, &mut events, NO_WAIT), []);
     assert_eq!(epoll.remove(&two).unwrap_err().kind(), ErrorKind::NotFound);
-    // Draining nothing does not block.
+    // Draining without a wake-up does not block.
     one.drain();
 }
 
 #[test]
-fn small_room_tells_of_all_in_turn() {
+fn small_capacity_returns_all_in_turn() {
     let epoll = Epoll::new().unwrap();
     let wakers = [Waker::new().unwrap(), Waker::new().unwrap()];
     for (token, waker) in wakers.iter().enumerate() {
@@ -51,7 +51,7 @@ fn small_room_tells_of_all_in_turn() {
     }
     let mut events = Events::with_capacity(1);
     let mut seen = Vec::new();
-    while let [token] = ready(&epoll, &mut events, NOT_AT_ALL)[..] {
+    while let [token] = ready(&epoll, &mut events, NO_WAIT)[..] {
         wakers[token as usize].drain();
         seen.push(token);
     }
@@ -64,7 +64,7 @@ fn waker_wakes_another_thread() {
     let waker = Arc::new(Waker::new().unwrap());
     let epoll = Epoll::new().unwrap();
     epoll.add(&*waker, 7).unwrap();
-    let waiting = thread::spawn(move || ready(&epoll, &mut Events::with_capacity(1), PATIENCE));
+    let waiting = thread::spawn(move || ready(&epoll, &mut Events::with_capacity(1), TIMEOUT));
     waker.wake();
     assert_eq!(waiting.join().unwrap(), [7]);
 }
@@ -79,7 +79,7 @@ fn listeners_share_an_address_and_do_not_block() {
     epoll.add(&one, 1).unwrap();
     epoll.add(&two, 2).unwrap();
     let client = TcpStream::connect(addr).unwrap();
-    let tokens = ready(&epoll, &mut Events::with_capacity(2), PATIENCE);
+    let tokens = ready(&epoll, &mut Events::with_capacity(2), TIMEOUT);
     let (_, remote) = if tokens == [1] { one.accept() } else { two.accept() }.unwrap();
     assert_eq!(remote, client.local_addr().unwrap());
 }

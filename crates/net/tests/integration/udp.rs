@@ -1,4 +1,4 @@
-//! Real sockets on loopback: addresses, batches, and replies that come from where the query went.
+//! Sockets on loopback: addresses, batches, and the source of replies.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV6, UdpSocket as StdSocket};
@@ -10,7 +10,7 @@ use net::{
     report_icmp_errors,
 };
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const PKTINFO: UdpOptions = UdpOptions { recv_buffer: 1 << 20, send_buffer: 1 << 20, pktinfo: true };
 
 fn addr(text: &str) -> SocketAddr {
@@ -21,7 +21,7 @@ fn bind(text: &str, options: &UdpOptions) -> UdpSocket {
     UdpSocket::bind(addr(text), options).unwrap()
 }
 
-/// None, after saying so, on a machine without IPv6.
+/// `None` on a machine without IPv6.
 fn bind6(text: &str, options: &UdpOptions) -> Option<UdpSocket> {
     match UdpSocket::bind(addr(text), options) {
         Err(error) if ipv6_unavailable(&error) => {
@@ -32,12 +32,12 @@ fn bind6(text: &str, options: &UdpOptions) -> Option<UdpSocket> {
     }
 }
 
-/// A client that takes datagrams from `server` only.
+/// A client connected to `server`, which so receives from it only.
 fn client(server: SocketAddr) -> StdSocket {
     let any = if server.is_ipv4() { "127.0.0.1:0" } else { "[::]:0" };
     let socket = StdSocket::bind(any).unwrap();
     socket.connect(server).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(TIMEOUT)).unwrap();
     socket
 }
 
@@ -47,16 +47,16 @@ fn receive(client: &StdSocket) -> Vec<u8> {
     buffer[..len].to_vec()
 }
 
-/// Waits until something is there, then takes one batch.
+/// Waits for a datagram, then receives one batch.
 fn recv(batch: &mut RecvBatch, server: &UdpSocket) -> usize {
     let epoll = Epoll::new().unwrap();
     epoll.add(server, 1).unwrap();
-    assert_eq!(epoll.wait(&mut Events::with_capacity(1), Some(PATIENCE)).unwrap(), 1, "nothing came");
+    assert_eq!(epoll.wait(&mut Events::with_capacity(1), Some(TIMEOUT)).unwrap(), 1, "no datagram arrived");
     batch.recv(server).unwrap()
 }
 
-/// Sends one query to each address of the server and expects the answer back from it.
-fn check_reply_source(server: &UdpSocket, to: &[SocketAddr], knows_local: bool) {
+/// Sends a query to each address of the server and expects the replies from that address.
+fn check_reply_source(server: &UdpSocket, to: &[SocketAddr], pktinfo: bool) {
     let mut batch = RecvBatch::new(4, 512);
     let mut replies = SendBatch::new(4);
     for &to in to {
@@ -66,7 +66,7 @@ fn check_reply_source(server: &UdpSocket, to: &[SocketAddr], knows_local: bool) 
         let packet = batch.packet(0);
         assert_eq!(packet.bytes, b"query");
         assert_eq!(packet.remote(), client.local_addr().unwrap(), "to {to}");
-        assert_eq!(packet.local(), knows_local.then_some(to.ip()), "to {to}");
+        assert_eq!(packet.local(), pktinfo.then_some(to.ip()), "to {to}");
         assert!(!packet.truncated);
         replies.buffer().extend_from_slice(b"batched");
         replies.commit(&packet.reply_to());
@@ -97,7 +97,7 @@ fn v4_address_with_pktinfo() {
 }
 
 #[test]
-fn v4_wildcard_replies_from_the_address_asked() {
+fn v4_wildcard_replies_from_the_queried_address() {
     let server = bind("0.0.0.0:0", &PKTINFO);
     check_reply_source(
         &server,
@@ -115,7 +115,7 @@ fn v6_address() {
 }
 
 #[test]
-fn dual_stack_wildcard_replies_from_the_address_asked() {
+fn dual_stack_wildcard_replies_from_the_queried_address() {
     let Some(server) = bind6("[::]:0", &PKTINFO) else { return };
     check_reply_source(&server, &["127.0.0.1", "127.0.0.2", "::1"].map(|ip| with_port(ip, &server)), true);
 }
@@ -141,7 +141,7 @@ fn many_in_one_batch() {
     for (i, client) in clients.iter().enumerate() {
         client.send(&vec![i as u8; i + 1]).unwrap();
     }
-    // Smaller than what is sent: at least one batch is full or two are short, and lengths change from batch to batch.
+    // A batch is smaller than the number of datagrams, so there are at least two, and lengths differ between them.
     let mut batch = RecvBatch::new(16, 512);
     let mut replies = SendBatch::new(16);
     let mut left = clients.len();
@@ -173,7 +173,7 @@ fn one_batch_serves_sockets_of_both_families() {
     let Some(v6) = bind6("[::1]:0", &PKTINFO) else { return };
     let v4 = bind("127.0.0.1:0", &UdpOptions::default());
     let mut batch = RecvBatch::new(2, 512);
-    // Lengths of addresses and control messages shrink and must grow back.
+    // Lengths of addresses and control messages must be reset between batches.
     for server in [&v6, &v4, &v6, &v4, &v6] {
         let client = client(server.local_addr());
         client.send(b"x").unwrap();
@@ -205,7 +205,7 @@ fn oversized_datagram_is_flagged() {
 
 #[test]
 #[should_panic(expected = "out of bounds")]
-fn packet_of_an_older_batch_is_not_shown() {
+fn packet_of_an_older_batch_is_out_of_bounds() {
     let server = bind("127.0.0.1:0", &UdpOptions::default());
     client(server.local_addr()).send(b"x").unwrap();
     let mut batch = RecvBatch::new(2, 100);
@@ -234,7 +234,7 @@ fn late_reply_from_another_thread() {
 }
 
 #[test]
-fn refused_reply_is_left_out_alone() {
+fn a_refused_reply_drops_no_other() {
     let server = bind("127.0.0.1:0", &UdpOptions::default());
     let client = client(server.local_addr());
     client.send(b"x").unwrap();
@@ -276,7 +276,7 @@ fn reuseport_shares_a_port() {
     let one = bind("127.0.0.1:0", &UdpOptions::default());
     let two = UdpSocket::bind(one.local_addr(), &UdpOptions::default()).unwrap();
     assert_eq!(one.local_addr(), two.local_addr());
-    // The kernel chooses by a hash of both ends; that 64 clients all fall to one socket happens once in 2^63.
+    // The kernel chooses by a hash of both addresses; all 64 clients get the same socket once in 2^63 runs.
     for _ in 0..64 {
         client(one.local_addr()).send(b"x").unwrap();
     }
@@ -287,7 +287,7 @@ fn reuseport_shares_a_port() {
     let mut batch = RecvBatch::new(64, 16);
     let mut counts = [0, 0];
     while counts[0] + counts[1] < 64 {
-        assert!(epoll.wait(&mut events, Some(PATIENCE)).unwrap() > 0, "{counts:?}");
+        assert!(epoll.wait(&mut events, Some(TIMEOUT)).unwrap() > 0, "{counts:?}");
         for token in events.tokens() {
             let socket = if token == 0 { &one } else { &two };
             counts[token as usize] += batch.recv(socket).unwrap();
@@ -297,7 +297,7 @@ fn reuseport_shares_a_port() {
 }
 
 #[test]
-fn wait_for_nothing_is_no_error() {
+fn receiving_nothing_is_no_error() {
     let server = bind("127.0.0.1:0", &UdpOptions::default());
     assert_eq!(RecvBatch::new(4, 16).recv(&server).unwrap(), 0);
 }
@@ -338,7 +338,7 @@ fn icmp_errors_reach_a_socket_that_is_not_connected() {
         let Ok(socket) = StdSocket::bind(any) else { continue };
         let closed = StdSocket::bind(any).and_then(|socket| socket.local_addr()).unwrap();
         report_icmp_errors(&socket, closed).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_read_timeout(Some(TIMEOUT)).unwrap();
         socket.send_to(b"x", closed).unwrap();
         assert_eq!(socket.recv(&mut [0]).unwrap_err().kind(), io::ErrorKind::ConnectionRefused, "{any}");
     }
