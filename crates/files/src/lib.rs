@@ -1,7 +1,7 @@
-//! Reads files that others may replace by anything at any time: regular files only, up to a size, never blocking.
+//! Reads files that may be replaced at any time: regular files only, up to a size, never blocking.
 //!
-//! A path in a configuration is hostile input. Behind it may be a FIFO that nobody writes to, a device without an end, a
-//! folder, or a file larger than memory; none of these may stop the reader or take its memory.
+//! A path in a configuration is hostile input. It may name a FIFO without a writer, an endless device, a directory, or a
+//! file larger than memory; none of these may block the reader or exhaust its memory.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, makedev};
 
-/// The size limit where nothing else is said: configuration written by people is far smaller.
+/// Default size limit: configuration written by people is far smaller.
 pub const DEFAULT_LIMIT: u64 = 32 << 20;
 
 /// Reads a regular file of at most `limit` bytes.
@@ -21,7 +21,7 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(metadata.len() as usize);
-    // It may grow while it is read, and files in /proc say they are empty.
+    // The file may grow while it is read, and files in /proc have length 0.
     file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(too_large());
@@ -35,9 +35,9 @@ pub fn read_to_string(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "is not UTF-8 text"))
 }
 
-/// Opens a regular file, or `/dev/null`, which people name where they want an empty one. Anything else fails at once.
+/// Opens a regular file or `/dev/null`, which operators use as an empty file. Anything else fails at once.
 pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
-    // Without NONBLOCK, opening a FIFO waits for its writer.
+    // Without NONBLOCK, opening a FIFO blocks until it has a writer.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let metadata = file.metadata()?;
@@ -51,7 +51,7 @@ pub fn open(path: &Path) -> io::Result<(File, Metadata)> {
     Ok((file, metadata))
 }
 
-/// Tells versions of a file apart: written or replaced, it has another one.
+/// Identifies a version of a file: it differs after a write or a replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     inode: (u64, u64),
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_of_a_size() {
+    fn only_regular_files_up_to_the_limit() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
         std::fs::write(at("small"), "text").expect("written");
