@@ -1,4 +1,4 @@
-//! The panic hook: remembers where a panic happened for the guard that will catch it, and reports one that no guard will.
+//! The panic hook: stores the location of a panic for the guard that will catch it, and logs a panic outside any guard.
 
 use std::backtrace::Backtrace;
 use std::cell::{Cell, RefCell};
@@ -8,21 +8,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::panic::{Panic, count, log, register};
 
-/// Capturing a backtrace is slow; only a configuration with `errors { stacktrace }` pays for it.
+/// Capturing a backtrace is slow; only a configuration with `errors { stacktrace }` enables it.
 static TRACES: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// Guards around the code that runs on this thread now.
+    /// Number of guards active on this thread.
     static GUARDS: Cell<u32> = const { Cell::new(0) };
     static LAST: RefCell<Option<Panic>> = const { RefCell::new(None) };
 }
 
-/// Turns backtraces in the reports of panics on or off.
-pub fn keep_traces(on: bool) {
+/// Enables or disables backtraces of panics.
+pub fn capture_backtraces(on: bool) {
     TRACES.store(on, Ordering::Relaxed);
 }
 
-/// Replaces the default hook, once per process.
+/// Installs the hook, once per process.
 pub fn install_hook() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -47,25 +47,25 @@ fn on_panic(info: &PanicHookInfo<'_>) {
     count(name);
 }
 
-/// Marks the code that runs until it is dropped as guarded.
-pub(crate) struct Guarded(());
+/// While it exists, the panics of this thread are caught by a guard.
+pub(crate) struct Guard(());
 
-impl Guarded {
+impl Guard {
     #[inline]
-    pub fn enter() -> Guarded {
+    pub fn enter() -> Guard {
         GUARDS.set(GUARDS.get() + 1);
-        Guarded(())
+        Guard(())
     }
 }
 
-impl Drop for Guarded {
+impl Drop for Guard {
     #[inline]
     fn drop(&mut self) {
         GUARDS.set(GUARDS.get() - 1);
     }
 }
 
-/// The panic that was just caught on this thread, if the hook saw it.
+/// The last panic on this thread; `None` if the hook is not installed.
 pub(crate) fn take_last() -> Option<Panic> {
     LAST.take()
 }

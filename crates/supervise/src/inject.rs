@@ -1,4 +1,4 @@
-//! Panics on demand: the next steps of a task panic, as if by a bug.
+//! Injects panics into the steps of a task, for tests.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -9,12 +9,12 @@ pub fn arm(task: &str, times: usize) {
     lock().extend(std::iter::repeat_n(task.to_owned(), times));
 }
 
-/// Whether steps of the task are still going to panic.
+/// Whether injected panics of the task are still pending.
 pub fn is_armed(task: &str) -> bool {
     lock().iter().any(|armed| armed == task)
 }
 
-pub(crate) fn strike(task: &str) {
+pub(crate) fn panic_if_armed(task: &str) {
     let mut armed = lock();
     let Some(at) = armed.iter().position(|armed| armed == task) else { return };
     armed.remove(at);

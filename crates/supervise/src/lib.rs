@@ -5,9 +5,9 @@
 //!                                 └─ step …                                           └→ the next step, or a restart
 //! ```
 //!
-//! A guard belongs around the smallest piece of work that can be lost: [`step`] for what runs to its end, [`step_async`] for
-//! what waits. Around those stands the task itself ([`run`], [`thread`]), which starts again when a panic got past them. A
-//! panic outside any guard is logged and counted by the hook, under the name of its thread: none is silent.
+//! Guard the smallest piece of work that can be lost: [`step`] for synchronous work, [`step_async`] for futures. The task
+//! itself ([`run`], [`thread`]) restarts after a panic outside its steps. The hook logs and counts a panic outside any
+//! guard, under the name of its thread: none is silent.
 
 mod backoff;
 mod hook;
@@ -16,18 +16,18 @@ pub mod inject;
 mod panic;
 mod task;
 
-pub use hook::{install_hook, keep_traces};
+pub use hook::{capture_backtraces, install_hook};
 pub use panic::{Panic, catch, catch_async, panics, set_log, step, step_async};
 pub use task::{run, spawn, thread};
 
 #[cfg(not(feature = "inject"))]
 mod inject {
     #[inline(always)]
-    pub(crate) fn strike(_task: &str) {}
+    pub(crate) fn panic_if_armed(_task: &str) {}
 }
 
-/// Where a test can make a task panic outside its guarded steps; nothing in a product build.
+/// A point outside guarded steps where a test can make a task panic; does nothing without the feature `inject`.
 #[inline(always)]
 pub fn fail_point(task: &str) {
-    inject::strike(task);
+    inject::panic_if_armed(task);
 }

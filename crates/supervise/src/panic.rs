@@ -1,4 +1,4 @@
-//! Panics as values, and the guards that catch them.
+//! Catches panics and returns them as values.
 
 use std::any::Any;
 use std::fmt;
@@ -9,19 +9,19 @@ use std::task::{Context, Poll};
 
 use metrics::{Counter, Family};
 
-use crate::hook::{Guarded, take_last};
+use crate::hook::{Guard, take_last};
 use crate::inject;
 
 static PANICS: LazyLock<Arc<Family<Counter>>> = LazyLock::new(|| {
-    let help = "Panics that were caught, by the task they happened in.";
+    let help = "Panics, by the task or thread they occurred in.";
     let registered = metrics::registry().counters("rhumb_task_panics_total", help, &["task"]);
-    // The name is ours alone; whatever else took it, counting goes on.
+    // Only this crate uses the name; if it is taken all the same, counting continues without exposition.
     registered.unwrap_or_else(|_| Arc::new(Family::<Counter>::new(&["task"])))
 });
 
 static LOG: OnceLock<fn(&str)> = OnceLock::new();
 
-/// Sets where lines about panics go, once per process; without it they go to standard error.
+/// Sets the log for panics, once per process; the default is standard error.
 pub fn set_log(log: fn(&str)) {
     let _ = LOG.set(log);
 }
@@ -37,12 +37,12 @@ pub(crate) fn count(task: &str) {
     PANICS.with(&[task]).inc();
 }
 
-/// How often the task panicked so far.
+/// Number of panics of the task so far.
 pub fn panics(task: &str) -> u64 {
     PANICS.with(&[task]).get()
 }
 
-/// Shows the metric before the first panic.
+/// Registers the metric before the first panic.
 pub(crate) fn register() {
     LazyLock::force(&PANICS);
 }
@@ -51,7 +51,7 @@ pub(crate) fn register() {
 #[derive(Debug)]
 pub struct Panic {
     pub message: String,
-    /// File, line and column; none if the hook is not installed.
+    /// File, line and column; `None` if the hook is not installed.
     pub place: Option<String>,
     pub trace: Option<String>,
 }
@@ -66,21 +66,21 @@ impl Panic {
 
 impl fmt::Display for Panic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "panic at {}: {}", self.place.as_deref().unwrap_or("an unknown place"), self.message)?;
+        write!(f, "panic at {}: {}", self.place.as_deref().unwrap_or("an unknown location"), self.message)?;
         self.trace.as_deref().map_or(Ok(()), |trace| write!(f, "\n{trace}"))
     }
 }
 
-/// Runs a step of a task; a panic in it is counted and returned. Whatever the step was changing may be half changed, which
-/// the caller must be able to live with.
+/// Runs a step of a task; counts and returns a panic. State that the step was changing may be inconsistent then; the caller
+/// must handle that.
 #[inline]
 pub fn catch<T>(task: &str, work: impl FnOnce() -> T) -> Result<T, Panic> {
-    let guarded = Guarded::enter();
+    let guard = Guard::enter();
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        inject::strike(task);
+        inject::panic_if_armed(task);
         work()
     }));
-    drop(guarded);
+    drop(guard);
     outcome.map_err(|payload| {
         count(task);
         take_last().unwrap_or_else(|| Panic {
@@ -91,7 +91,7 @@ pub fn catch<T>(task: &str, work: impl FnOnce() -> T) -> Result<T, Panic> {
     })
 }
 
-/// Like [`catch`], for work that waits: each poll is guarded.
+/// Like [`catch`], for a future: guards each poll.
 pub fn catch_async<F: Future>(task: &str, work: F) -> impl Future<Output = Result<F::Output, Panic>> {
     CatchAsync { task, work: Box::pin(work) }
 }
@@ -113,13 +113,13 @@ impl<F: Future> Future for CatchAsync<'_, F> {
     }
 }
 
-/// Runs a step of a task; a panic in it is logged and counted, and costs nothing but this step.
+/// Runs a step of a task; logs and counts a panic and returns `None`.
 #[inline]
 pub fn step<T>(task: &str, work: impl FnOnce() -> T) -> Option<T> {
     catch(task, work).inspect_err(|panic| log(&format!("task {task}: {panic}"))).ok()
 }
 
-/// Like [`step`], for work that waits.
+/// Like [`step`], for a future.
 pub async fn step_async<F: Future>(task: &str, work: F) -> Option<F::Output> {
     catch_async(task, work).await.inspect_err(|panic| log(&format!("task {task}: {panic}"))).ok()
 }

@@ -1,4 +1,4 @@
-//! Tasks that start again after a panic.
+//! Tasks that restart after a panic.
 
 use std::future::Future;
 use std::io;
@@ -11,14 +11,14 @@ use tokio::task::AbortHandle;
 use crate::backoff::Backoff;
 use crate::panic::{Panic, catch, catch_async, log};
 
-/// Runs a task until it ends by itself. After a panic it starts again from the beginning: `start` must find all that is to
-/// survive outside the future it makes.
+/// Runs a task until it returns. After a panic it restarts from the beginning: state that must survive a panic belongs
+/// outside the future that `start` creates.
 pub async fn run<F: Future<Output = ()>>(task: &str, mut start: impl FnMut() -> F) {
     let mut backoff = Backoff::default();
     loop {
         let began = Instant::now();
         let Err(panic) = catch_async(task, async { start().await }).await else { return };
-        tokio::time::sleep(pause(task, &panic, &mut backoff, began)).await;
+        tokio::time::sleep(restart_delay(task, &panic, &mut backoff, began)).await;
     }
 }
 
@@ -32,7 +32,7 @@ pub fn spawn<F: Future<Output = ()> + Send + 'static>(
     runtime.spawn(async move { run(&task, start).await }).abort_handle()
 }
 
-/// A thread that runs `work` until it returns, and again after a panic.
+/// Runs `work` on a new thread until it returns, and again after a panic.
 pub fn thread(
     task: &'static str,
     name: String,
@@ -43,14 +43,14 @@ pub fn thread(
         loop {
             let began = Instant::now();
             let Err(panic) = catch(task, &mut work) else { return };
-            std::thread::sleep(pause(task, &panic, &mut backoff, began));
+            std::thread::sleep(restart_delay(task, &panic, &mut backoff, began));
         }
     })
 }
 
-/// Logs a panic that ended a run, and says how long to wait before the next.
-fn pause(task: &str, panic: &Panic, backoff: &mut Backoff, began: Instant) -> Duration {
-    let pause = backoff.after(began.elapsed());
-    log(&format!("task {task}: {panic}; restarting in {pause:?}"));
-    pause
+/// Logs a panic that ended a run; returns the delay before the next.
+fn restart_delay(task: &str, panic: &Panic, backoff: &mut Backoff, began: Instant) -> Duration {
+    let delay = backoff.after(began.elapsed());
+    log(&format!("task {task}: {panic}; restarting in {delay:?}"));
+    delay
 }

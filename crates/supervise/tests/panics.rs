@@ -1,4 +1,4 @@
-//! Panics in steps, tasks and threads: each is logged with its place, counted, and survived.
+//! Panics in steps, tasks and threads: each is logged with its location, counted, and survived.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,14 +10,14 @@ fn set_up() {
     supervise::install_hook();
 }
 
-/// The lines about a task or thread.
+/// The log lines of a task or thread.
 fn lines(about: &str) -> Vec<String> {
     let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
     lines.iter().filter(|line| line.starts_with(about)).cloned().collect()
 }
 
 #[test]
-fn a_step_costs_itself() {
+fn a_panic_in_a_step_ends_that_step_only() {
     set_up();
     let done: Vec<Option<usize>> = (0..4)
         .map(|n| {
@@ -40,7 +40,7 @@ fn a_step_costs_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_starts_again_after_a_pause() {
+async fn a_task_restarts_with_backoff() {
     set_up();
     let began = tokio::time::Instant::now();
     let mut runs = 0;
@@ -60,7 +60,7 @@ async fn a_task_starts_again_after_a_pause() {
 }
 
 #[test]
-fn a_thread_starts_again() {
+fn a_thread_restarts() {
     set_up();
     let runs = Arc::new(AtomicUsize::new(0));
     let theirs = Arc::clone(&runs);
@@ -72,7 +72,7 @@ fn a_thread_starts_again() {
 }
 
 #[test]
-fn a_panic_outside_any_guard_is_reported_too() {
+fn a_panic_outside_any_guard_is_logged_and_counted() {
     set_up();
     let thread = std::thread::Builder::new().name("forgotten".to_owned()).spawn(|| panic!("alone"));
     assert!(thread.expect("a thread").join().is_err());
