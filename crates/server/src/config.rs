@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::Arc;
 use std::time::Duration;
 
-use corefile::{Diagnostic, Listening, Scheme, Source, ZoneKey, block_zones, check_overlap};
+use corefile::{Diagnostic, Scheme, Source, ZoneKey, ZoneListener, block_zones, check_overlap};
 use sha2::{Digest, Sha512};
 use wire::NameBuf;
 
@@ -235,7 +235,7 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
                 .map_err(|error| Diagnostic::error(format!("zone {}: {error}", key.zone)).at(&key.span))?;
             for host in &hosts {
                 let address = address(host, key)?;
-                listening.push(Listening::new(key, host, block.is_filtered()));
+                listening.push(ZoneListener::new(key, host, block.is_filtered()));
                 here.push((format!("dns://{address}"), zone.to_string()));
                 groups.entry(address).or_default().push((zone.clone(), block.clone()));
             }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use metrics::Counter;
 use supervise::Panic;
-use wire::{Arrival, Query, Rcode};
+use wire::{ParseOutcome, Query, Rcode};
 
 use crate::block::MAX_CHAIN;
 use crate::explain::Note;
@@ -48,14 +48,14 @@ pub(crate) fn answer(
 ) -> Handled {
     walk.reset(client, arrived);
     match walk.query.parse(packet) {
-        Arrival::Query => {}
-        Arrival::Ignore => return Handled::Nothing,
-        Arrival::Reject(rcode) => {
+        ParseOutcome::Query => {}
+        ParseOutcome::Ignore => return Handled::Nothing,
+        ParseOutcome::Reject(rcode) => {
             reject(walk, rcode);
             walk.encode(None, out);
             return Handled::Reply;
         }
-        Arrival::NoQuestion => {
+        ParseOutcome::NoQuestion => {
             walk.refuse(Rcode::SERVFAIL, "the packet has no question");
             service.count_refusal(walk);
             walk.encode(None, out);

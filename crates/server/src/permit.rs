@@ -41,7 +41,7 @@ pub fn compact_after_waiting(store: Arc<dyn Compact>) {
 fn give_back_memory() {
     let stores = STORES.lock().unwrap_or_else(PoisonError::into_inner).clone();
     stores.iter().filter_map(Weak::upgrade).for_each(|store| store.compact());
-    net::give_back_memory();
+    net::trim_heap();
 }
 
 /// The right of one query to wait; given back when dropped.

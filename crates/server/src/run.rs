@@ -133,7 +133,7 @@ fn banner(server: &Server, version: &str) {
 /// What a configuration wants of the whole process.
 fn follow(config: &Config) {
     log::set_debug(config.blocks().iter().any(|block| block.settings.debug));
-    supervise::keep_traces(config.blocks().iter().any(|block| block.settings.stacktrace));
+    supervise::capture_backtraces(config.blocks().iter().any(|block| block.settings.stacktrace));
 }
 
 fn warn(config: &Config) {

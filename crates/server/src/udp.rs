@@ -194,7 +194,7 @@ fn work(inbox: &Inbox, reactor: &Reactor, sockets: &mut Vec<Option<Served>>) -> 
         reactor.wait(&mut events, timeout)?;
         let mut commands = Vec::new();
         for token in events.tokens() {
-            let Some(token) = supervise::step(TASK, || reactor.pass_on(token)).flatten() else { continue };
+            let Some(token) = supervise::step(TASK, || reactor.dispatch(token)).flatten() else { continue };
             if token == WAKE {
                 inbox.waker.drain();
                 inbox.bell.collect();
@@ -219,7 +219,7 @@ fn work(inbox: &Inbox, reactor: &Reactor, sockets: &mut Vec<Option<Served>>) -> 
             close_drained(reactor, sockets, &mut desk);
         }
         desk.go_on();
-        until = supervise::step(TASK, || reactor.settle()).flatten();
+        until = supervise::step(TASK, || reactor.before_wait()).flatten();
     }
 }
 

@@ -115,7 +115,7 @@ impl Client {
     fn here() -> Option<Rc<Client>> {
         Client::known().or_else(|| {
             static COUNT: AtomicU64 = AtomicU64::new(0);
-            let client = Registration::take(|registration| {
+            let client = Registration::register(|registration| {
                 let number = COUNT.fetch_add(1, Ordering::Relaxed);
                 Rc::new(Client { number, registration, traffic: RefCell::new(Traffic::new()) })
             })?;
@@ -167,7 +167,7 @@ impl Handler for Client {
         self.wake();
     }
 
-    fn settle(&self) -> Option<Instant> {
+    fn before_wait(&self) -> Option<Instant> {
         let next = {
             let traffic = &mut *self.traffic.borrow_mut();
             traffic.flush();

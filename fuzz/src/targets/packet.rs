@@ -2,7 +2,7 @@
 
 use hickory_proto::op::Message;
 use server::Transport;
-use wire::{Arrival, Flags, HEADER_LEN, NameBuf, Query, Reply, Section};
+use wire::{Flags, HEADER_LEN, NameBuf, ParseOutcome, Query, Reply, Section};
 
 use super::reply;
 use crate::service;
@@ -18,17 +18,17 @@ pub fn check(input: &[u8]) {
     query.parse(EARLIER);
     let arrival = query.parse(input);
     match arrival {
-        Arrival::Ignore => {
+        ParseOutcome::Ignore => {
             assert_eq!(service::answer(input, Transport::Udp), None, "answered a packet to be ignored");
             return;
         }
-        Arrival::Query => check_query(&query, input),
-        Arrival::Reject(_) | Arrival::NoQuestion => {}
+        ParseOutcome::Query => check_query(&query, input),
+        ParseOutcome::Reject(_) | ParseOutcome::NoQuestion => {}
     }
     // As a client does: over TCP when UDP was too small, and then the reply must be whole. A rejection returns the
     // query's own TC.
     let truncated = ask(&query, input, Transport::Udp) && ask(&query, input, Transport::Tcp);
-    assert!(!truncated || arrival != Arrival::Query, "truncated over TCP");
+    assert!(!truncated || arrival != ParseOutcome::Query, "truncated over TCP");
 }
 
 /// The name survives its presentation format, and the size without compression is plausible.

@@ -112,7 +112,7 @@ impl Exchange {
                     tokio::time::sleep(ROUND_PAUSE).await;
                 } else {
                     // Attempts may fail without waiting; let the thread serve other queries.
-                    net::yield_here().await;
+                    net::yield_local().await;
                 }
             }
             let mut target = &targets[order.at(place)];

@@ -99,7 +99,7 @@ pub(super) fn srv(ask: &Ask<'_>, reply: &mut Reply, question: &Question, service
             let Some(name) = name else { break };
             push_srv(reply, options.ttl, weight, *port, name);
             pushed += 1;
-            at = at.or_else(|| reply.end_of_last(SRV_TARGET));
+            at = at.or_else(|| reply.owner_from_last_rdata(SRV_TARGET));
         }
         targets.push(at);
     });

@@ -83,7 +83,7 @@ impl Data for Matched<'_> {
             "Message" => Value::Struct(&self.message),
             "Var" => Value::Map(&self.variables),
             "Meta" => return Field::Method(1),
-            "md" => return Field::Hidden,
+            "md" => return Field::Unexported,
             _ => return Field::Unknown,
         })
     }

@@ -94,7 +94,7 @@ impl Desk<'_> {
                 self.outgoing.send(socket);
             }
             Some(backlog) => {
-                let report = self.outgoing.offer(socket, |bytes, to| backlog.keep(socket, bytes, to));
+                let report = self.outgoing.try_send(socket, |bytes, to| backlog.keep(socket, bytes, to));
                 backlog.lose(report.failed);
             }
         }
@@ -162,7 +162,7 @@ impl Desk<'_> {
         let (walk, out) = self.spare.pop().unwrap_or_default();
         let mut walk = std::mem::replace(&mut self.walk, walk);
         // The worker's next reply needs the room that its last ones took; one that waits may never need it.
-        walk.reply.leave_room_to(&mut self.walk.reply);
+        walk.reply.move_buffers_to(&mut self.walk.reply);
         Later { walk, block, service: service.clone(), socket: served.socket.clone(), to, out }
     }
 

@@ -133,7 +133,7 @@ impl<T> Parked<T> {
         let Place { waker, finishing } = self.places.get_mut(place as usize)?;
         let future = finishing.as_mut()?;
         let mut poll = || future.as_mut().poll(&mut Context::from_waker(waker));
-        let (polled, waits_here) = reactor.watch(|| supervise::step(TASK, &mut poll));
+        let (polled, waits_here) = reactor.track_local_wait(|| supervise::step(TASK, &mut poll));
         if waits_here && polled.as_ref().is_some_and(Poll::is_pending) {
             return None;
         }
@@ -199,7 +199,7 @@ mod tests {
             }
             left -= 1;
             if here {
-                net::wait_here();
+                net::mark_local_wait();
             }
             let _ = wakers.send(context.waker().clone());
             Poll::Pending

@@ -44,7 +44,7 @@ impl Future for Waiting {
         let polled = client.traffic.borrow_mut().exchanges.poll(self.exchange, context.waker());
         let (end, way) = match polled {
             Polled::Waits => {
-                net::wait_here();
+                net::mark_local_wait();
                 return Poll::Pending;
             }
             Polled::Ended(end, way) => (end, way),

@@ -32,11 +32,11 @@ pub fn at_home<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        let until = reactor.settle();
+        let until = reactor.before_wait();
         reactor
             .wait(&mut events, until.map(|until| until.saturating_duration_since(Instant::now())))
             .unwrap();
-        for token in events.tokens().filter_map(|token| reactor.pass_on(token)) {
+        for token in events.tokens().filter_map(|token| reactor.dispatch(token)) {
             assert_eq!(token, WOKEN);
             bell.0.drain();
         }

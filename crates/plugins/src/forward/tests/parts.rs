@@ -73,7 +73,7 @@ fn records_of_an_unchanged_query_are_forwarded() {
         b"\xc0\x0c\0\x06\0\x01\0\0\0\0\0\x16\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
     );
     let mut query = Query::new();
-    assert_eq!(query.parse(&ixfr), wire::Arrival::Query);
+    assert_eq!(query.parse(&ixfr), wire::ParseOutcome::Query);
     assert_eq!(packet::of(&query), ixfr);
     query.flags.set(wire::Flags::CD, true);
     assert_eq!(packet::of(&query), query.to_packet());
