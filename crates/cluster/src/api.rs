@@ -1,15 +1,15 @@
 //! The Kubernetes API: its messages, and the watches of an API server.
 //!
 //! ```text
-//!            follow: lists and watches one kind, for ever
+//!            reflector: lists and watches one kind until the cluster is dropped
 //!    ┌───────────┬───────────┬───────────┬────────────┐
 //! access ──→ request ──→ frames ──→ decode ──→ convert ──→ Change
-//! client     what is     bytes of   message    slim
-//!            asked for   events                objects
+//! client     URI and     bytes of   message    slim
+//!            response    events                objects
 //! ```
 //!
-//! Built-in kinds come as protobuf, which costs a fraction of JSON to read; custom resources exist as JSON only, and so
-//! does everything behind a server or proxy that does not know protobuf. Its Content-Type decides.
+//! Built-in kinds are requested as protobuf, which costs a fraction of JSON to decode; custom resources exist as JSON
+//! only, and some servers and proxies send nothing else. The Content-Type of the response decides.
 
 mod access;
 mod backoff;
@@ -17,9 +17,9 @@ mod census;
 pub(crate) mod convert;
 mod decode;
 mod discover;
-mod follow;
 mod frames;
 pub(crate) mod message;
+mod reflector;
 mod request;
 mod server_version;
 #[cfg(test)]
@@ -31,15 +31,15 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::Sender;
 use tokio::task::AbortHandle;
 
-use crate::watch::{Level, Line, LostOnDrop, Shared, Update, WatchError, log};
+use crate::watch::{Level, LostOnDrop, SharedState, Update, WatchError, WatchStatus, log};
 use access::Access;
 pub(crate) use backoff::Limits;
-use follow::Follower;
+use reflector::Reflector;
 
-/// Watches every wanted kind, each in a task of its own.
+/// Starts a reflector task for each wanted kind.
 pub(crate) fn start(
-    shared: &Arc<Shared>,
-    lines: &[Arc<Line>],
+    shared: &Arc<SharedState>,
+    statuses: &[Arc<WatchStatus>],
     updates: &Sender<Update>,
     limits: Limits,
     runtime: &Handle,
@@ -47,33 +47,33 @@ pub(crate) fn start(
     let access = Arc::new(Access::open(&shared.source, limits)?);
     shared.server.get_or_init(|| access.url().to_owned());
     let mut tasks: Vec<_> = Vec::new();
-    for line in lines {
-        let task = format!("cluster-watch-{}", line.kind().plural());
-        let (access, shared, line) = (Arc::clone(&access), Arc::clone(shared), Arc::clone(line));
-        let (updates, name, mut restarts) = (updates.clone(), task.clone(), false);
+    for status in statuses {
+        let task = format!("cluster-watch-{}", status.kind().plural());
+        let (access, shared, status) = (Arc::clone(&access), Arc::clone(shared), Arc::clone(status));
+        let (updates, name, mut started_before) = (updates.clone(), task.clone(), false);
         tasks.push(supervise::spawn(runtime, task, move || {
-            let restarted = std::mem::replace(&mut restarts, true);
-            let follower = Follower::new(&name, &access, &shared, &line, &updates, limits, restarted);
-            let line = [Arc::clone(&line)];
+            let restarted = std::mem::replace(&mut started_before, true);
+            let reflector = Reflector::new(&name, &access, &shared, &status, &updates, limits, restarted);
+            let status = [Arc::clone(&status)];
             async move {
-                let _lost = LostOnDrop(&line);
-                follower.run().await;
+                let _lost = LostOnDrop(&status);
+                reflector.run().await;
             }
         }));
     }
-    let (source, host, lines) = (shared.source.to_string(), access.host().to_owned(), lines.to_vec());
+    let (source, host, statuses) = (shared.source.to_string(), access.host().to_owned(), statuses.to_vec());
     tasks.push(supervise::spawn(runtime, "cluster-first-answer", move || {
-        tell_if_late(source.clone(), host.clone(), lines.clone(), limits)
+        log_if_late(source.clone(), host.clone(), statuses.clone(), limits)
     }));
     Ok(tasks)
 }
 
-/// Says once what is waited for, should the first answer take long. Failures have lines of their own, but the first of
-/// them may take half a minute.
-async fn tell_if_late(source: String, host: String, lines: Vec<Arc<Line>>, limits: Limits) {
-    tokio::time::sleep(limits.first_answer).await;
+/// Logs once which kinds have no response yet if the first one takes long: its failure would be logged only after the
+/// response timeout, half a minute.
+async fn log_if_late(source: String, host: String, statuses: Vec<Arc<WatchStatus>>, limits: Limits) {
+    tokio::time::sleep(limits.first_response).await;
     let waiting: Vec<_> =
-        lines.iter().filter(|line| line.is_unanswered()).map(|line| line.kind().plural()).collect();
+        statuses.iter().filter(|it| it.is_unanswered()).map(|it| it.kind().plural()).collect();
     if !waiting.is_empty() {
         let kinds = waiting.join(", ");
         let line = format!("{source}: still waiting for a first answer from {host}, for {kinds}");

@@ -1,14 +1,14 @@
-//! The one writer of a cluster's data: changes in, snapshots out. No I/O, no clock.
+//! The index of a cluster: applies changes and makes snapshots. No I/O, no clock.
 
 mod addresses;
 mod entry;
-mod known;
+mod intern;
 mod namespace;
 mod pod;
 mod service;
 mod service_import;
-mod shared;
 mod slice;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -16,21 +16,21 @@ use std::sync::Arc;
 
 use foldhash::quality::SeedableRandomState;
 
-use self::known::Known;
-use self::shared::PortLists;
+use self::intern::PortLists;
+use self::store::Store;
 use crate::object::{EndpointSlice, Identity, Kind, Namespace, Object, Pod, Service, ServiceImport};
-use crate::snapshot::{Modified, Snapshot};
+use crate::snapshot::{LastModified, Snapshot};
 
-/// Something that happened in the cluster, as watches tell it.
+/// A change from a watch or a list.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// New, or changed.
+    /// Added or modified.
     Apply(Object),
-    /// Gone. Only what identifies the object matters.
+    /// Deleted. Only the identity of the object matters.
     Delete(Object),
-    /// A kind is about to be listed whole; what was there stays until the end of the list.
+    /// A list of the kind begins; existing objects stay until it ends.
     ListBegins(Kind),
-    /// The list is complete: what was there before and did not come again is gone.
+    /// The list is complete: objects that it did not contain are deleted.
     ListEnds(Kind),
 }
 
@@ -43,43 +43,43 @@ impl Change {
     }
 }
 
-/// The index and its next snapshot.
+/// The objects of a cluster by kind, and the next snapshot.
 pub struct Index {
     next: Snapshot,
-    namespaces: Known<Namespace>,
-    services: Known<Service>,
-    slices: Known<EndpointSlice>,
-    pods: Known<Pod>,
-    imports: Known<ServiceImport>,
+    namespaces: Store<Namespace>,
+    services: Store<Service>,
+    slices: Store<EndpointSlice>,
+    pods: Store<Pod>,
+    imports: Store<ServiceImport>,
     ports: PortLists,
 }
 
-/// A kind of object, as the index deals with it.
+/// A kind of object in the index.
 trait Indexed: PartialEq + Sized {
     const KIND: Kind;
 
-    /// What is unique among the objects of the kind.
+    /// Unique among the objects of the kind.
     fn key(&self) -> &[u8];
 
-    fn known(index: &mut Index) -> &mut Known<Self>;
+    fn store(index: &mut Index) -> &mut Store<Self>;
 
-    /// Replaces what others have too by theirs.
-    fn share(&mut self, tables: &Snapshot, ports: &mut PortLists);
+    /// Replaces the key and ports by equal ones that other objects have.
+    fn intern(&mut self, tables: &Snapshot, ports: &mut PortLists);
 
-    /// Puts an object into the tables, in the place of what was there under its key; None: no object.
+    /// Replaces the object `old` in the tables by `new`; None: no object.
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>);
 
-    /// Panics if tests want it to.
+    /// Panics on a poisoned object, in tests.
     #[cfg(test)]
-    fn strike(&self) {}
+    fn panic_if_poisoned(&self) {}
 
-    /// Which serials move with such a change.
-    fn moves(old: Option<&Self>, new: Option<&Self>) -> Moves;
+    /// Which serials such a change advances.
+    fn modified_parts(old: Option<&Self>, new: Option<&Self>) -> ModifiedParts;
 }
 
-/// Which of the times of [`Modified`] a change moves.
+/// Which times of [`LastModified`] a change advances.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Moves {
+struct ModifiedParts {
     internal: bool,
     external: bool,
     multicluster: bool,
@@ -90,65 +90,65 @@ impl Index {
         Self::with_seed(SeedableRandomState::random())
     }
 
-    /// An index whose tables lie the same way every time, so that what reading them costs can be compared.
-    pub fn fixed() -> Self {
+    /// An index with the same table layout every time, so that the cost of lookups can be compared.
+    pub fn with_fixed_seed() -> Self {
         Self::with_seed(SeedableRandomState::fixed())
     }
 
     fn with_seed(seed: SeedableRandomState) -> Self {
         Self {
             next: Snapshot::new(seed),
-            namespaces: Known::new(),
-            services: Known::new(),
-            slices: Known::new(),
-            pods: Known::new(),
-            imports: Known::new(),
+            namespaces: Store::new(),
+            services: Store::new(),
+            slices: Store::new(),
+            pods: Store::new(),
+            imports: Store::new(),
             ports: PortLists::new(),
         }
     }
 
-    /// An empty index that follows a lost one: serials go on from there.
-    pub(crate) fn after(lost: &Snapshot) -> Self {
+    /// An empty index that continues the serials of a lost one.
+    pub(crate) fn with_serials_of(lost: &Snapshot) -> Self {
         let mut index = Self::new();
         index.next.modified = lost.modified;
         index
     }
 
-    /// Rebuilds the tables from all indexed objects but one: the one whose change panicked and may have left the tables
+    /// Rebuilds the tables from all indexed objects except the one whose change panicked: that may have left the tables
     /// half changed.
-    pub(crate) fn rebuild_without(&mut self, culprit: &Identity, now: u32) {
+    pub(crate) fn rebuild_without(&mut self, panicked: &Identity, now: u32) {
         let Snapshot { seed, synced, mut modified, .. } = self.next.clone();
-        Moves { internal: true, external: true, multicluster: true }.apply(&mut modified, now);
+        ModifiedParts { internal: true, external: true, multicluster: true }.apply(&mut modified, now);
         self.next = Snapshot { synced, modified, ..Snapshot::new(seed) };
-        self.place_all::<Namespace>(culprit);
-        self.place_all::<Service>(culprit);
-        self.place_all::<EndpointSlice>(culprit);
-        self.place_all::<Pod>(culprit);
-        self.place_all::<ServiceImport>(culprit);
+        self.place_all::<Namespace>(panicked);
+        self.place_all::<Service>(panicked);
+        self.place_all::<EndpointSlice>(panicked);
+        self.place_all::<Pod>(panicked);
+        self.place_all::<ServiceImport>(panicked);
     }
 
-    /// Takes an object for one that the current list has, though that has a version of it which cannot be used.
-    pub(crate) fn keep(&mut self, identity: &Identity) {
+    /// Keeps an object at the end of the current list, which contains a version of it that cannot be indexed.
+    pub(crate) fn mark_listed(&mut self, identity: &Identity) {
         match identity.kind() {
-            Kind::Namespace => self.namespaces.keep(identity.key()),
-            Kind::Service => self.services.keep(identity.key()),
-            Kind::EndpointSlice => self.slices.keep(identity.key()),
-            Kind::Pod => self.pods.keep(identity.key()),
-            Kind::ServiceImport => self.imports.keep(identity.key()),
+            Kind::Namespace => self.namespaces.mark_listed(identity.key()),
+            Kind::Service => self.services.mark_listed(identity.key()),
+            Kind::EndpointSlice => self.slices.mark_listed(identity.key()),
+            Kind::Pod => self.pods.mark_listed(identity.key()),
+            Kind::ServiceImport => self.imports.mark_listed(identity.key()),
         }
     }
 
-    fn place_all<T: Indexed>(&mut self, culprit: &Identity) {
-        let known = T::known(self);
-        if culprit.kind() == T::KIND {
-            drop(known.take(culprit.key()));
+    fn place_all<T: Indexed>(&mut self, panicked: &Identity) {
+        let store = T::store(self);
+        if panicked.kind() == T::KIND {
+            drop(store.remove(panicked.key()));
         }
-        let objects = known.all();
+        let objects = store.all();
         objects.iter().for_each(|object| T::place(&mut self.next, None, Some(object)));
         self.next.counts[T::KIND as usize] = objects.len();
     }
 
-    /// Takes a change in; `now` is the Unix time it came. Tells whether a later [`Index::snapshot`] differs.
+    /// Applies a change that arrived at the Unix time `now`. Returns whether the next [`Index::snapshot`] differs.
     pub fn apply(&mut self, change: Change, now: u32) -> bool {
         match change {
             Change::Apply(Object::Namespace(object)) => self.put(object, now),
@@ -156,11 +156,11 @@ impl Index {
             Change::Apply(Object::EndpointSlice(object)) => self.put(object, now),
             Change::Apply(Object::Pod(object)) => self.put(object, now),
             Change::Apply(Object::ServiceImport(object)) => self.put(object, now),
-            Change::Delete(Object::Namespace(object)) => self.take(&object, now),
-            Change::Delete(Object::Service(object)) => self.take(&object, now),
-            Change::Delete(Object::EndpointSlice(object)) => self.take(&object, now),
-            Change::Delete(Object::Pod(object)) => self.take(&object, now),
-            Change::Delete(Object::ServiceImport(object)) => self.take(&object, now),
+            Change::Delete(Object::Namespace(object)) => self.remove(&object, now),
+            Change::Delete(Object::Service(object)) => self.remove(&object, now),
+            Change::Delete(Object::EndpointSlice(object)) => self.remove(&object, now),
+            Change::Delete(Object::Pod(object)) => self.remove(&object, now),
+            Change::Delete(Object::ServiceImport(object)) => self.remove(&object, now),
             Change::ListBegins(kind) => self.list_begins(kind),
             Change::ListEnds(Kind::Namespace) => self.list_ends::<Namespace>(now),
             Change::ListEnds(Kind::Service) => self.list_ends::<Service>(now),
@@ -170,31 +170,31 @@ impl Index {
         }
     }
 
-    /// Everything taken in so far. Costs nothing but the copies that the next changes will make.
+    /// The current state. Costs nothing but the copies that later changes make.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::new(self.next.clone())
     }
 
-    /// Whether a kind was listed whole.
+    /// Whether a kind was listed completely.
     pub(crate) fn has_synced(&self, kind: Kind) -> bool {
         self.next.has_synced(kind)
     }
 
-    /// How many objects of a kind there are.
+    /// Number of objects of a kind.
     pub fn count(&self, kind: Kind) -> usize {
         self.next.count(kind)
     }
 
     fn put<T: Indexed>(&mut self, mut object: T, now: u32) -> bool {
-        object.share(&self.next, &mut self.ports);
-        match T::known(self).put(object) {
+        object.intern(&self.next, &mut self.ports);
+        match T::store(self).put(object) {
             Some((old, new)) => self.replace(old.as_ref(), Some(&new), now),
             None => false,
         }
     }
 
-    fn take<T: Indexed>(&mut self, object: &T, now: u32) -> bool {
-        match T::known(self).take(object.key()) {
+    fn remove<T: Indexed>(&mut self, object: &T, now: u32) -> bool {
+        match T::store(self).remove(object.key()) {
             Some(old) => self.replace(Some(&old), None, now),
             None => false,
         }
@@ -212,7 +212,7 @@ impl Index {
     }
 
     fn list_ends<T: Indexed>(&mut self, now: u32) -> bool {
-        let missing = T::known(self).list_ends();
+        let missing = T::store(self).list_ends();
         for old in &missing {
             self.replace(Some(old), None, now);
         }
@@ -223,16 +223,16 @@ impl Index {
     fn replace<T: Indexed>(&mut self, old: Option<&Arc<T>>, new: Option<&Arc<T>>, now: u32) -> bool {
         T::place(&mut self.next, old, new);
         #[cfg(test)]
-        new.iter().for_each(|new| new.strike());
-        T::moves(old.map(|old| &**old), new.map(|new| &**new)).apply(&mut self.next.modified, now);
-        self.next.counts[T::KIND as usize] = T::known(self).len();
+        new.iter().for_each(|new| new.panic_if_poisoned());
+        T::modified_parts(old.map(|old| &**old), new.map(|new| &**new)).apply(&mut self.next.modified, now);
+        self.next.counts[T::KIND as usize] = T::store(self).len();
         true
     }
 }
 
-impl Moves {
-    /// Serials never go back, even if the clock does.
-    fn apply(self, modified: &mut Modified, now: u32) {
+impl ModifiedParts {
+    /// Serials never decrease, even if the clock does.
+    fn apply(self, modified: &mut LastModified, now: u32) {
         for (moves, time) in [
             (self.internal, &mut modified.internal),
             (self.external, &mut modified.external),

@@ -1,17 +1,17 @@
-//! What an object is called: its namespace and its name.
+//! The key of an object: its namespace and name.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// A name and its namespace, each behind its length: `3 w e b 4 s h o p`.
+/// A name and its namespace, each after its length: `3 w e b 4 s h o p`.
 ///
-/// That is how two labels stand in a packet, so a query's own lower-case bytes are the key to look up. Copies share
-/// their bytes: an object, its entry and the owner of its addresses are all called so.
+/// This is the wire format of two DNS labels, so a lookup uses the query's own lower-case bytes. Clones share their bytes:
+/// an object, its entry and the owner of its addresses have one key.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(Arc<[u8]>);
 
 impl Key {
-    /// None if either is longer than 255 octets; no name of Kubernetes is.
+    /// None if either is longer than 255 octets, which Kubernetes does not allow.
     pub fn new(namespace: &str, name: &str) -> Option<Self> {
         let (n, ns) = (u8::try_from(name.len()).ok()?, u8::try_from(namespace.len()).ok()?);
         let mut bytes = Vec::with_capacity(2 + name.len() + namespace.len());

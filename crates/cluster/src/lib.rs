@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! API server ─┐  api          object         index          snapshot
-//!             ├─ messages ──→ slim types ──→ one writer ──→ what queries read
+//!             ├─ messages ──→ slim types ──→ one writer ──→ read by queries
 //! manifests ──┘
 //! ```
 //!
-//! Whoever needs the cluster says what of it with a [`Want`]; all wants of one [`Source`] share one watch per
-//! kind. The index is fed with [`Change`]s and does no I/O; what it publishes is immutable. Nothing here knows
-//! the DNS: entries know neither zone nor TTL nor the block that asks.
+//! A [`Want`] names the kinds, fields and selectors that a caller needs; all wants of one [`Source`] share one watch per
+//! kind. The index applies [`Change`]s without I/O and publishes immutable snapshots. Nothing here depends on DNS: an
+//! entry has no zone, no TTL and no server block.
 
 mod api;
 mod index;
@@ -27,9 +27,9 @@ pub use index::{Change, Index};
 pub use key::Key;
 pub use object::{Kind, Object};
 pub use selector::{Selector, SelectorError};
-pub use snapshot::{Entry, Holder, Modified, Snapshot};
-pub use want::{Joined, Selected, Want};
+pub use snapshot::{Entry, Holder, LastModified, Snapshot};
+pub use want::{SelectorNumbers, SelectorSet, Want};
 pub use watch::{
-    Cluster, Level, Source, Staleness, Tls, Unlisted, WatchError, register_metrics, set_give_back,
+    Cluster, Level, Source, Staleness, Tls, Unlisted, WatchError, register_metrics, set_heap_trim,
     set_logger, watch,
 };

@@ -1,20 +1,20 @@
-//! A cluster read from a folder of manifests: the files people write for kubectl.
+//! A cluster that is read from a folder of manifests, as written for kubectl.
 //!
 //! ```text
 //! folder ──→ document ──→ defaults ──→ convert ──→ Change
-//! files and  YAML, JSON   what an API  slim
-//! when they  by kind      server fills objects
-//! changed                 in
+//! files and  YAML, JSON   as an API    slim
+//! their      by kind      server sets  objects
+//! changes                 them
 //! ```
 //!
 //! - Files `*.yaml`, `*.yml` and `*.json` in the folder and in its direct sub-folders count; names that begin with a
 //!   dot do not. Several documents in a file and `kind: List` are fine, and so are objects of other kinds.
-//! - The folder is looked at every second. A change becomes a list of everything, so what left a file is gone.
-//! - A file with a mistake keeps what it said before it. If it said nothing before, its readable documents count.
-//! - Whatever is not a regular file of a reasonable size is skipped, and a file system that hangs stops nothing but news.
-//! - A namespace exists if an object is in it, so a folder with nothing but Services works. Objects that do not say
-//!   a namespace are in `default`.
-//! - A Service of type ClusterIP that says no cluster IP, which in a cluster would be given one, has no address.
+//! - The folder is scanned every second. After a change all kinds are listed, so an object removed from a file is deleted.
+//! - A file with an error keeps its previous objects. If it had none, its valid documents count.
+//! - Anything but a regular file of limited size is skipped. A file system that hangs stops updates, nothing else.
+//! - A namespace exists if an object is in it, so a folder with nothing but Services works. Objects without a namespace
+//!   are in `default`.
+//! - A Service of type ClusterIP without a cluster IP, which an API server would assign, has no address.
 
 mod defaults;
 mod document;
@@ -30,63 +30,63 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::AbortHandle;
 
 use crate::index::Change;
-use crate::watch::{Events, Level, Line, LostOnDrop, Shared, Update, WatchError, log};
+use crate::watch::{EventCounters, Level, LostOnDrop, SharedState, Update, WatchError, WatchStatus, log};
 use folder::{Bounds, Folder};
-use scanner::{Scanner, Times};
+use scanner::{ScanTimes, Scanner};
 
 const TASK: &str = "cluster-manifests";
 
-/// Watches the folder, which must be there now; later it may come and go.
+/// Watches the folder, which must exist now; later it may disappear and return.
 pub(crate) fn start(
     path: &Path,
-    shared: &Arc<Shared>,
-    lines: &[Arc<Line>],
+    shared: &Arc<SharedState>,
+    statuses: &[Arc<WatchStatus>],
     updates: Sender<Update>,
     runtime: &Handle,
 ) -> Result<AbortHandle, WatchError> {
     scanner::probe(path).map_err(|e| WatchError(format!("{}: {e}", path.display())))?;
     let folder = Folder::new(path.to_owned(), Arc::clone(shared), Bounds::default());
-    let scanner = move || Scanner::new(Times::default(), Folder::scan);
-    Ok(start_with(folder, scanner, shared, lines, updates, runtime))
+    let scanner = move || Scanner::new(ScanTimes::default(), Folder::scan);
+    Ok(start_with(folder, scanner, shared, statuses, updates, runtime))
 }
 
 fn start_with(
     folder: Folder,
     scanner: impl Fn() -> Scanner + Send + 'static,
-    shared: &Arc<Shared>,
-    lines: &[Arc<Line>],
+    shared: &Arc<SharedState>,
+    statuses: &[Arc<WatchStatus>],
     updates: Sender<Update>,
     runtime: &Handle,
 ) -> AbortHandle {
-    // What was read outlasts a panic: a file with a mistake keeps what it said.
+    // The folder survives a panic, so that a file with an error keeps its previous objects.
     let folder = Arc::new(Mutex::new(folder));
-    let (shared, lines) = (Arc::clone(shared), lines.to_vec());
+    let (shared, statuses) = (Arc::clone(shared), statuses.to_vec());
     supervise::spawn(runtime, TASK, move || {
-        run(Arc::clone(&folder), scanner(), Arc::clone(&shared), lines.clone(), updates.clone())
+        run(Arc::clone(&folder), scanner(), Arc::clone(&shared), statuses.clone(), updates.clone())
     })
 }
 
 /// Ends when the writer does.
 async fn run(
-    kept: Arc<Mutex<Folder>>,
+    last_folder: Arc<Mutex<Folder>>,
     mut scanner: Scanner,
-    shared: Arc<Shared>,
-    lines: Vec<Arc<Line>>,
+    shared: Arc<SharedState>,
+    statuses: Vec<Arc<WatchStatus>>,
     updates: Sender<Update>,
 ) {
-    let _lost = LostOnDrop(&lines);
-    let lock = || kept.lock().unwrap_or_else(PoisonError::into_inner);
+    let _lost = LostOnDrop(&statuses);
+    let lock = || last_folder.lock().unwrap_or_else(PoisonError::into_inner);
     let mut folder = lock().clone();
-    let mut lists_asked_for = shared.lists_asked_for();
-    let mut told = false;
-    for line in &lines {
-        line.expect_every(scanner.times().late * 2);
+    let mut list_requests = shared.list_requests();
+    let mut sent = false;
+    for status in &statuses {
+        status.set_max_silence(scanner.times().stale_after * 2);
     }
     loop {
         let scanned = select! {
             scanned = scanner.next(&folder) => scanned,
-            _ = lists_asked_for.changed(), if told => {
-                if !tell(&folder, &lines, &updates).await {
+            _ = list_requests.changed(), if sent => {
+                if !send_lists(&folder, &statuses, &updates).await {
                     return;
                 }
                 continue;
@@ -98,34 +98,34 @@ async fn run(
                 scan
             }
             Err(why) => {
-                lines.iter().for_each(|line| line.lost(&why));
+                statuses.iter().for_each(|status| status.lost(&why));
                 continue;
             }
         };
         scan.problems.iter().for_each(|problem| log(Level::Error, problem));
         *lock() = folder.clone();
-        if scan.changed || !told {
-            if !tell(&folder, &lines, &updates).await {
+        if scan.changed || !sent {
+            if !send_lists(&folder, &statuses, &updates).await {
                 return;
             }
-            told = true;
+            sent = true;
         }
-        for line in &lines {
-            line.connected();
-            line.received();
+        for status in &statuses {
+            status.connected();
+            status.received();
         }
     }
 }
 
-/// Everything, as a list of each kind. False if nobody listens any more.
-async fn tell(folder: &Folder, lines: &[Arc<Line>], updates: &Sender<Update>) -> bool {
-    for line in lines {
-        let kind = line.kind();
-        let events = Events::new(line.source(), kind);
+/// Sends a list of each kind to the writer. Returns false if the writer has ended.
+async fn send_lists(folder: &Folder, statuses: &[Arc<WatchStatus>], updates: &Sender<Update>) -> bool {
+    for status in statuses {
+        let kind = status.kind();
+        let events = EventCounters::new(status.source(), kind);
         events.listed.inc();
         let objects = folder.objects(kind).into_iter().map(|(object, version)| {
             events.applied.inc();
-            Update::Change { change: Change::Apply(object), version, triggered: None }
+            Update::Change { change: Change::Apply(object), version, trigger_time: None }
         });
         let list = std::iter::once(Change::ListBegins(kind).into())
             .chain(objects)

@@ -1,4 +1,4 @@
-//! The objects as the index keeps them: only what an answer may need.
+//! The objects of the index, with only the fields that answers need.
 
 mod endpoints;
 mod identity;
@@ -16,7 +16,7 @@ pub use pod::Pod;
 pub use port::{Port, Ports};
 pub use service::{ClusterIps, External, Service, ServiceType};
 pub use service_import::ServiceImport;
-pub use slice::{EndpointSlice, Imported};
+pub use slice::{EndpointSlice, ImportOrigin};
 
 /// The kinds that are watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ impl Kind {
     pub const ALL: [Kind; 5] =
         [Kind::Namespace, Kind::Service, Kind::EndpointSlice, Kind::Pod, Kind::ServiceImport];
 
-    /// As the manifest says it.
+    /// As in the field `kind` of a manifest.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Namespace => "Namespace",
@@ -43,7 +43,7 @@ impl Kind {
         }
     }
 
-    /// As the API's address says it.
+    /// As in the API's URIs.
     pub fn plural(self) -> &'static str {
         match self {
             Kind::Namespace => "namespaces",

@@ -1,6 +1,6 @@
-//! Cluster IPs that make the code panic at a place, as if by a bug there.
+//! Cluster IPs that make the code panic at a given place, to simulate a bug there.
 
-use crate::api::message::Raw;
+use crate::api::message::ApiObject;
 use crate::object::{Object, Service, ServiceType};
 
 pub(crate) const IN_WATCH: &str = "10.66.0.1";
@@ -9,20 +9,20 @@ pub(crate) const IN_CONVERT: &str = "10.66.0.3";
 pub(crate) const IN_WRITER: &str = "10.66.0.4";
 pub(crate) const IN_INDEX: &str = "10.66.0.5";
 
-/// Panics if it is an object that makes this place panic.
-pub(crate) fn strike_raw(place: &str, raw: &Raw) {
-    if let Raw::Service(service) = raw {
+/// Panics if the object has the cluster IP of this place.
+pub(crate) fn panic_if_poisoned(place: &str, raw: &ApiObject) {
+    if let ApiObject::Service(service) = raw {
         assert!(service.spec.cluster_ip != place, "poisoned");
     }
 }
 
-pub(crate) fn strike_object(place: &str, object: &Object) {
+pub(crate) fn panic_if_object_poisoned(place: &str, object: &Object) {
     if let Object::Service(service) = object {
-        strike(place, service);
+        panic_if_service_poisoned(place, service);
     }
 }
 
-pub(crate) fn strike(place: &str, service: &Service) {
+pub(crate) fn panic_if_service_poisoned(place: &str, service: &Service) {
     if let ServiceType::ClusterIp(ips) = &service.kind {
         assert!(ips.iter().all(|ip| ip.to_string() != place), "poisoned");
     }

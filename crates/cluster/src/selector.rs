@@ -10,7 +10,7 @@ use std::fmt;
 /// A parsed label selector, in its canonical order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Selector {
-    /// All must hold. Ascending, without doubles.
+    /// All must match. Ascending, without duplicates.
     requirements: Box<[Requirement]>,
 }
 
@@ -18,7 +18,7 @@ pub struct Selector {
 struct Requirement {
     key: Box<str>,
     operator: Operator,
-    /// Ascending, without doubles.
+    /// Ascending, without duplicates.
     values: Box<[Box<str>]>,
 }
 
@@ -31,12 +31,12 @@ enum Operator {
     DoesNotExist,
 }
 
-/// Why a text is no selector, in the words of Kubernetes' own parser.
+/// Why a text is no selector, in the wording of Kubernetes' parser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SelectorError(pub String);
 
 impl Selector {
-    /// Takes what Kubernetes' `ParseToLabelSelector` takes, and `!=`, which only the API server does.
+    /// Accepts the syntax of Kubernetes' `ParseToLabelSelector`, and `!=`, which only the API server accepts.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut requirements = parse::requirements(text)?;
         requirements.sort_unstable();
@@ -47,14 +47,14 @@ impl Selector {
     pub fn matches<'l>(&self, labels: impl Iterator<Item = (&'l str, &'l str)> + Clone) -> bool {
         self.requirements.iter().all(|requirement| {
             let value = labels.clone().find(|(key, _)| *key == &*requirement.key).map(|(_, value)| value);
-            requirement.holds(value)
+            requirement.matches(value)
         })
     }
 }
 
 impl Requirement {
-    /// Without the label, whatever its value must not be is not.
-    fn holds(&self, value: Option<&str>) -> bool {
+    /// `NotIn` also matches objects without the label.
+    fn matches(&self, value: Option<&str>) -> bool {
         let listed = |value: &str| self.values.iter().any(|other| **other == *value);
         match self.operator {
             Operator::In => value.is_some_and(listed),
@@ -65,7 +65,7 @@ impl Requirement {
     }
 }
 
-/// As the API server takes it.
+/// In the syntax of the API server.
 impl fmt::Display for Selector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, requirement) in self.requirements.iter().enumerate() {

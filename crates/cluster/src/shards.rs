@@ -5,33 +5,33 @@
 //! root ─64→ inner nodes ─64→ leaves: the hashes, ascending, and beside them the rows
 //! ```
 //!
-//! The nodes are few and stay in the processor's cache; everything behind them is waited for. So the few rows of a usual
-//! leaf stand in the leaf itself.
+//! The nodes are few and stay in the processor's cache; an access behind them is a cache miss. So the few rows of a usual
+//! leaf are stored inline.
 //!
-//! A copy is made only of what another table still shares, so many changes in a row copy each part once at most.
-//! Rows may have equal keys; they stand next to each other then.
+//! An update copies only nodes that another table still shares, so many changes in a row copy each node once at most.
+//! Rows with equal keys are adjacent.
 
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-const FAN: usize = 64;
+const FANOUT: usize = 64;
 
 /// Children of one node; an empty child takes no memory.
-type Node<C> = [Option<Arc<C>>; FAN];
+type Node<C> = [Option<Arc<C>>; FANOUT];
 
 #[derive(Clone)]
 pub(crate) struct Shards<T> {
     root: Arc<Node<Node<Leaf<T>>>>,
 }
 
-/// Rows that a leaf has room for; more are elsewhere, in as much memory as they need.
-const FEW: usize = 4;
+/// Number of rows that a leaf stores inline; more are in one heap allocation of exact size.
+const INLINE_ROWS: usize = 4;
 
 #[derive(Clone)]
 struct Leaf<T> {
-    hashes: SmallVec<[u32; FEW]>,
-    rows: SmallVec<[T; FEW]>,
+    hashes: SmallVec<[u32; INLINE_ROWS]>,
+    rows: SmallVec<[T; INLINE_ROWS]>,
 }
 
 impl<T> Shards<T> {
@@ -39,19 +39,19 @@ impl<T> Shards<T> {
         Self { root: Arc::new(empty()) }
     }
 
-    /// The rows with this hash: those of one key, and rarely of another.
+    /// The run of rows with this hash: those of one key, and rarely of another.
     pub fn run(&self, hash: u64) -> &[T] {
-        let place = Place::of(hash);
-        match self.root[place.root].as_deref().and_then(|inner| inner[place.inner].as_deref()) {
-            Some(leaf) => leaf.run(place.leaf),
+        let path = LeafPath::of(hash);
+        match self.root[path.root].as_deref().and_then(|inner| inner[path.inner].as_deref()) {
+            Some(leaf) => leaf.run(path.leaf),
             None => &[],
         }
     }
 
-    /// Reads the leaf of a hash, for nothing but to have it read.
-    pub fn read_leaf(&self, hash: u64) -> usize {
-        let place = Place::of(hash);
-        let leaf = self.root[place.root].as_deref().and_then(|inner| inner[place.inner].as_deref());
+    /// Reads the leaf of a hash to bring it into the processor's cache.
+    pub fn touch_leaf(&self, hash: u64) -> usize {
+        let path = LeafPath::of(hash);
+        let leaf = self.root[path.root].as_deref().and_then(|inner| inner[path.inner].as_deref());
         leaf.map_or(0, |leaf| leaf.hashes.len() ^ leaf.rows.len())
     }
 
@@ -71,42 +71,42 @@ impl<T> Shards<T> {
 
 impl<T: Clone> Shards<T> {
     pub fn find_mut(&mut self, hash: u64, is: impl Fn(&T) -> bool) -> Option<&mut T> {
-        // Looking first, since writing copies.
+        // A lookup first, since `leaf_mut` copies.
         self.find(hash, &is)?;
-        let place = Place::of(hash);
-        self.leaf_mut(&place).run_mut(place.leaf).iter_mut().find(|row| is(row))
+        let path = LeafPath::of(hash);
+        self.leaf_mut(&path).run_mut(path.leaf).iter_mut().find(|row| is(row))
     }
 
-    /// Adds a row, behind those of its hash for which `follows` is true.
+    /// Adds a row after those of its hash for which `follows` is true.
     pub fn insert(&mut self, hash: u64, row: T, follows: impl Fn(&T) -> bool) {
-        let place = Place::of(hash);
-        self.leaf_mut(&place).insert(place.leaf, row, follows);
+        let path = LeafPath::of(hash);
+        self.leaf_mut(&path).insert(path.leaf, row, follows);
     }
 
     pub fn remove(&mut self, hash: u64, is: impl Fn(&T) -> bool) -> Option<T> {
         let within = self.run(hash).iter().position(is)?;
-        let place = Place::of(hash);
-        let leaf = self.leaf_mut(&place);
-        let row = leaf.remove(leaf.start(place.leaf) + within);
+        let path = LeafPath::of(hash);
+        let leaf = self.leaf_mut(&path);
+        let row = leaf.remove(leaf.start(path.leaf) + within);
         if leaf.rows.is_empty() {
-            self.prune(&place);
+            self.prune(&path);
         }
         Some(row)
     }
 
-    fn leaf_mut(&mut self, place: &Place) -> &mut Leaf<T> {
-        let inner = Arc::make_mut(&mut self.root)[place.root].get_or_insert_with(|| Arc::new(empty()));
-        Arc::make_mut(Arc::make_mut(inner)[place.inner].get_or_insert_with(|| Arc::new(Leaf::new())))
+    fn leaf_mut(&mut self, path: &LeafPath) -> &mut Leaf<T> {
+        let inner = Arc::make_mut(&mut self.root)[path.root].get_or_insert_with(|| Arc::new(empty()));
+        Arc::make_mut(Arc::make_mut(inner)[path.inner].get_or_insert_with(|| Arc::new(Leaf::new())))
     }
 
-    /// Drops the empty leaf at a place, and its node if that was the last one.
-    fn prune(&mut self, place: &Place) {
+    /// Drops an empty leaf, and its node if it was the last one.
+    fn prune(&mut self, path: &LeafPath) {
         let root = Arc::make_mut(&mut self.root);
-        if let Some(inner) = &mut root[place.root] {
+        if let Some(inner) = &mut root[path.root] {
             let inner = Arc::make_mut(inner);
-            inner[place.inner] = None;
+            inner[path.inner] = None;
             if inner.iter().all(Option::is_none) {
-                root[place.root] = None;
+                root[path.root] = None;
             }
         }
     }
@@ -149,19 +149,19 @@ impl<T> Leaf<T> {
     }
 }
 
-/// Leaves are many and seldom written: none has more memory than it needs.
-fn insert<T>(all: &mut SmallVec<[T; FEW]>, at: usize, one: T) {
+/// Leaves are many and rarely written, so none keeps spare capacity.
+fn insert<T>(all: &mut SmallVec<[T; INLINE_ROWS]>, at: usize, one: T) {
     all.reserve_exact(1);
     all.insert(at, one);
 }
 
-fn remove<T>(all: &mut SmallVec<[T; FEW]>, at: usize) -> T {
+fn remove<T>(all: &mut SmallVec<[T; INLINE_ROWS]>, at: usize) -> T {
     let removed = all.remove(at);
     all.shrink_to_fit();
     removed
 }
 
-/// Edits a box as the vector it can be for a moment.
+/// Edits a boxed slice as a vector.
 pub(crate) fn edit<T, R>(boxed: &mut Box<[T]>, edit: impl FnOnce(&mut Vec<T>) -> R) -> R {
     let mut all = std::mem::take(boxed).into_vec();
     let result = edit(&mut all);
@@ -170,19 +170,19 @@ pub(crate) fn edit<T, R>(boxed: &mut Box<[T]>, edit: impl FnOnce(&mut Vec<T>) ->
 }
 
 fn empty<C>() -> Node<C> {
-    [const { None }; FAN]
+    [const { None }; FANOUT]
 }
 
-/// Where a hash leads: six bits, six bits, and what is compared in the leaf.
-struct Place {
+/// The path of a hash: six bits, six bits, and 32 bits that are compared in the leaf.
+struct LeafPath {
     root: usize,
     inner: usize,
     leaf: u32,
 }
 
-impl Place {
+impl LeafPath {
     fn of(hash: u64) -> Self {
-        Self { root: (hash >> 58) as usize, inner: (hash >> 52) as usize % FAN, leaf: hash as u32 }
+        Self { root: (hash >> 58) as usize, inner: (hash >> 52) as usize % FANOUT, leaf: hash as u32 }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What queries read: the cluster at one moment.
+//! The immutable state of a cluster that queries read.
 
 mod address;
 
@@ -13,43 +13,43 @@ pub(crate) use self::address::Owner;
 use crate::key::Key;
 use crate::object::{EndpointSlice, Identity, Kind, Namespace, Object, Pod, Service, ServiceImport};
 use crate::shards::Shards;
-use crate::want::Selected;
+use crate::want::SelectorSet;
 
-/// The cluster at one moment. Cheap to clone; two snapshots share all that did not change between them.
+/// The cluster at one moment. Cheap to clone; two snapshots share all unchanged parts.
 #[derive(Clone)]
 pub struct Snapshot {
-    /// Random, since names are chosen by strangers.
+    /// Random, since clients choose the names.
     pub(crate) seed: SeedableRandomState,
     pub(crate) entries: Shards<Arc<Entry>>,
     pub(crate) namespaces: Shards<Arc<Namespace>>,
-    /// Who has an address inside, but for pods. A row is found by the address's hash and is nothing but its owner,
-    /// who knows the address.
+    /// Owners of cluster-internal addresses, except pods. Rows are found by the address's hash and do not repeat the
+    /// address, which the owner has.
     pub(crate) addresses: Shards<Arc<Owner>>,
-    /// Which Services have an address outside.
+    /// Services by external address.
     pub(crate) external: Shards<Arc<Owner>>,
     pub(crate) pods: Shards<(IpAddr, Arc<Pod>)>,
     pub(crate) synced: [bool; Kind::ALL.len()],
     pub(crate) counts: [usize; Kind::ALL.len()],
-    pub(crate) modified: Modified,
+    pub(crate) modified: LastModified,
 }
 
-/// All that is known under one namespace and name.
+/// All objects under one namespace and name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub key: Key,
     pub service: Option<Arc<Service>>,
-    /// The slices of the Service, which may be here before it and after it; in the order of their keys.
+    /// The slices of the Service, ordered by key. They may exist before and after it.
     pub slices: Box<[Arc<EndpointSlice>]>,
     pub import: Option<Arc<ServiceImport>>,
-    /// The slices of the ServiceImport, in the order of their keys.
+    /// The slices of the ServiceImport, ordered by key.
     pub imported: Box<[Arc<EndpointSlice>]>,
 }
 
-/// Something that has an address.
+/// An object that has an address.
 #[derive(Clone, Copy, Debug)]
 pub enum Holder<'s> {
     Service(&'s Arc<Service>),
-    /// One ready endpoint at least has the address.
+    /// At least one ready endpoint has the address.
     Slice(&'s Arc<EndpointSlice>),
     Import(&'s Arc<ServiceImport>),
     Pod(&'s Arc<Pod>),
@@ -66,11 +66,11 @@ impl Snapshot {
             pods: Shards::new(),
             synced: Default::default(),
             counts: Default::default(),
-            modified: Modified::default(),
+            modified: LastModified::default(),
         }
     }
 
-    /// What is known under the two labels `name.namespace`, given as in a packet and in lower case.
+    /// The entry of the two labels `name.namespace`, in wire format and lower case.
     pub fn entry(&self, labels: &[u8]) -> Option<&Entry> {
         self.entries.find(self.hash(labels), |entry| entry.key.as_bytes() == labels).map(|entry| &**entry)
     }
@@ -80,54 +80,56 @@ impl Snapshot {
         self.entries.iter().map(|entry| &**entry)
     }
 
-    /// Which selectors a namespace fits, if it exists.
-    pub fn namespace(&self, name: &[u8]) -> Option<Selected> {
+    /// The selectors that match a namespace; None if it does not exist.
+    pub fn namespace(&self, name: &[u8]) -> Option<SelectorSet> {
         let namespace = self.namespaces.find(self.hash(name), |other| other.name.as_bytes() == name)?;
         Some(namespace.selected)
     }
 
     /// Every namespace, in no order.
-    pub fn namespaces(&self) -> impl Iterator<Item = (&str, Selected)> {
+    pub fn namespaces(&self) -> impl Iterator<Item = (&str, SelectorSet)> {
         self.namespaces.iter().map(|namespace| (&*namespace.name, namespace.selected))
     }
 
-    /// Who has the address: Services by their cluster IPs, then slices, ServiceImports, pods.
+    /// The objects that have the address: Services by cluster IP, then slices, ServiceImports, pods.
     pub fn holders(&self, address: IpAddr) -> impl Iterator<Item = Holder<'_>> {
         let hash = self.hash_address(address);
         let owners = distinct(self.addresses.run(hash)).filter_map(|owner| self.find(owner));
         let holders = owners.filter(move |holder| holder.has(address));
-        // Behind a closure, since most callers stop before the pods.
+        // Lazy, since most callers stop before the pods.
         let pods = std::iter::once_with(move || self.pods.run(hash)).flatten();
         let pods = pods.filter(move |(held, _)| *held == address).map(|(_, pod)| Holder::Pod(pod));
         holders.chain(pods)
     }
 
-    /// The Services that have the address outside.
+    /// The Services with this external address.
     pub fn external_holders(&self, address: IpAddr) -> impl Iterator<Item = &Arc<Service>> {
         distinct(self.external.run(self.hash_address(address))).filter_map(move |owner| {
             match self.find(owner)? {
-                Holder::Service(service) => Some(service).filter(|service| service.has_outside(address)),
+                Holder::Service(service) => {
+                    Some(service).filter(|service| service.has_external_address(address))
+                }
                 _ => None,
             }
         })
     }
 
-    /// Whether a kind was listed whole once. Before that, what is missing may only be late.
+    /// Whether a kind was listed completely. Before that, a missing object may still exist.
     pub fn has_synced(&self, kind: Kind) -> bool {
         self.synced[kind as usize]
     }
 
-    /// How many objects of a kind there are.
+    /// Number of objects of a kind.
     pub fn count(&self, kind: Kind) -> usize {
         self.counts[kind as usize]
     }
 
-    /// Unix times of the last changes that matter to answers: the serials of zones.
-    pub fn modified(&self) -> Modified {
+    /// Times of the last changes that affect answers: the serials of zones.
+    pub fn modified(&self) -> LastModified {
         self.modified
     }
 
-    /// An object by its name; looks through everything if it must.
+    /// The object of an identity; a linear search for namespaces, slices and pods.
     pub(crate) fn object(&self, identity: &Identity) -> Option<Object> {
         let (kind, key) = match identity {
             Identity::Namespace(name) => {
@@ -163,12 +165,12 @@ impl Snapshot {
         }
     }
 
-    /// Reads a little of everything that [`Snapshot::entry`] will read for labels with these hashes. All of them are taken
-    /// one step further before the next: the processor waits for their memory at once, and not for each in turn.
-    pub fn fetch(&self, hashes: &[u64]) {
+    /// Prefetches the memory that [`Snapshot::entry`] will read for labels with these hashes. Each step covers all hashes
+    /// before the next one, so that the processor waits for their cache misses at once and not one by one.
+    pub fn prefetch(&self, hashes: &[u64]) {
         let mut read = 0;
         for hash in hashes {
-            read ^= self.entries.read_leaf(*hash);
+            read ^= self.entries.touch_leaf(*hash);
         }
         let entries = || hashes.iter().flat_map(|hash| self.entries.run(*hash));
         for entry in entries() {
@@ -181,7 +183,7 @@ impl Snapshot {
         black_box(read);
     }
 
-    /// Where labels are found, given as in a packet and in lower case.
+    /// The hash of labels in wire format and lower case.
     pub fn hash(&self, bytes: &[u8]) -> u64 {
         let mut hasher = self.seed.build_hasher();
         hasher.write(bytes);
@@ -192,7 +194,7 @@ impl Snapshot {
         hash_address(&self.seed, address)
     }
 
-    /// Apart from the snapshot, so that its tables can be written to meanwhile.
+    /// Does not borrow the snapshot, so that its tables can be changed meanwhile.
     pub(crate) fn address_hasher(&self) -> impl Fn(IpAddr) -> u64 + use<> {
         let seed = self.seed.clone();
         move |address| hash_address(&seed, address)
@@ -210,7 +212,7 @@ impl Holder<'_> {
     }
 }
 
-/// Two addresses of one owner may have one hash.
+/// Removes adjacent duplicates: two addresses of one owner may have the same hash.
 fn distinct(owners: &[Arc<Owner>]) -> impl Iterator<Item = &Owner> {
     owners.chunk_by(|a, b| a == b).filter_map(|alike| alike.first()).map(|owner| &**owner)
 }
@@ -229,10 +231,10 @@ fn find_slice<'s>(slices: &'s [Arc<EndpointSlice>], key: &Key) -> Option<Holder<
     slices.get(at).map(Holder::Slice)
 }
 
-/// Unix times of last changes, 0 if there were none.
+/// Unix times of the last changes that affect answers; 0 if there were none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Modified {
-    /// Services, endpoints and pods inside.
+pub struct LastModified {
+    /// Services, endpoints and pods.
     pub internal: u32,
     /// External addresses of Services.
     pub external: u32,

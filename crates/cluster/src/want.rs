@@ -1,13 +1,13 @@
-//! What somebody needs of a cluster.
+//! The part of a cluster that server blocks need.
 
 use crate::object::Kind;
 use crate::selector::Selector;
 
-/// What is needed of a cluster. The wants of all blocks on one cluster are joined into one; each block then asks
-/// with the number of its selector.
+/// The kinds, fields and selectors that a server block needs of a cluster. The wants of all blocks on one cluster are
+/// joined into one; each block then filters by the number of its selector.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Want {
-    /// Ascending, without doubles.
+    /// Ascending, without duplicates.
     pub kinds: Vec<Kind>,
     /// The distinct selectors on Services, EndpointSlices, Pods and ServiceImports.
     pub selectors: Vec<Selector>,
@@ -19,15 +19,15 @@ pub struct Want {
     pub zones: bool,
     /// Labels of pods.
     pub pod_labels: bool,
-    /// How Services are reached from outside.
+    /// External addresses of Services.
     pub external: bool,
 }
 
 impl Want {
-    /// Makes this want cover `other` too; tells by which selectors `other` asks from now on. None when there are
-    /// more distinct selectors than [`Selected`] has bits.
-    pub fn join(&mut self, other: &Want) -> Option<Joined> {
-        // At most one each, by the contract; of more, the first is the one that asks.
+    /// Extends this want to cover `other`; returns the numbers of the selectors of `other`. None if there are more
+    /// distinct selectors than [`SelectorSet`] has bits.
+    pub fn join(&mut self, other: &Want) -> Option<SelectorNumbers> {
+        // `other` is the want of one block, which has at most one selector each.
         let selector = other.selectors.first();
         let namespace_selector = other.namespace_selectors.first();
         if !has_room(&self.selectors, selector) || !has_room(&self.namespace_selectors, namespace_selector) {
@@ -40,42 +40,42 @@ impl Want {
         self.zones |= other.zones;
         self.pod_labels |= other.pod_labels;
         self.external |= other.external;
-        Some(Joined {
-            selector: number(&mut self.selectors, selector),
-            namespace_selector: number(&mut self.namespace_selectors, namespace_selector),
+        Some(SelectorNumbers {
+            selector: number_selector(&mut self.selectors, selector),
+            namespace_selector: number_selector(&mut self.namespace_selectors, namespace_selector),
         })
     }
 }
 
-fn has_room(known: &[Selector], selector: Option<&Selector>) -> bool {
-    selector.is_none_or(|selector| known.len() < Selected::BITS || known.contains(selector))
+fn has_room(selectors: &[Selector], selector: Option<&Selector>) -> bool {
+    selector.is_none_or(|selector| selectors.len() < SelectorSet::BITS || selectors.contains(selector))
 }
 
-/// The number of a selector, which becomes known.
-fn number(known: &mut Vec<Selector>, selector: Option<&Selector>) -> Option<u8> {
+/// The number of a selector, which is added if it is new.
+fn number_selector(selectors: &mut Vec<Selector>, selector: Option<&Selector>) -> Option<u8> {
     let selector = selector?;
-    let at = known.iter().position(|other| other == selector).unwrap_or_else(|| {
-        known.push(selector.clone());
-        known.len() - 1
+    let at = selectors.iter().position(|other| other == selector).unwrap_or_else(|| {
+        selectors.push(selector.clone());
+        selectors.len() - 1
     });
     u8::try_from(at).ok()
 }
 
-/// The numbers of a joined want's selectors, of which it has at most one each.
+/// The numbers of one block's selectors in the joined want.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Joined {
+pub struct SelectorNumbers {
     pub selector: Option<u8>,
     pub namespace_selector: Option<u8>,
 }
 
-/// Which of the selectors of the [`Want`] an object fits: bit N for selector N.
+/// The selectors of the [`Want`] that match an object: bit N for selector N.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Selected(pub u32);
+pub struct SelectorSet(pub u32);
 
-impl Selected {
+impl SelectorSet {
     const BITS: usize = u32::BITS as usize;
 
-    /// `None` asks for every object.
+    /// Whether the selector matches; `None` matches every object.
     pub fn by(self, selector: Option<u8>) -> bool {
         selector.is_none_or(|n| self.0 & (1 << n) != 0)
     }
@@ -101,13 +101,13 @@ mod tests {
     fn a_joined_want_covers_all() {
         let mut all = Want::default();
         let mut check = |other: &Want, selector, namespace_selector| {
-            assert_eq!(all.join(other), Some(Joined { selector, namespace_selector }), "{other:?}");
+            assert_eq!(all.join(other), Some(SelectorNumbers { selector, namespace_selector }), "{other:?}");
             all.clone()
         };
         check(&want(&[Kind::Service, Kind::EndpointSlice], None, None), None, None);
         check(&want(&[Kind::Namespace], Some("a=b"), None), Some(0), None);
         check(&want(&[Kind::Pod], Some("c"), Some("a=b")), Some(1), Some(0));
-        // The same selector in other words is the same selector.
+        // Another form of the same selector has the same number.
         check(&want(&[], Some("a in (b)"), Some("c")), Some(0), Some(1));
         check(&Want { external: true, ..Want::default() }, None, None);
         let all = check(&Want { zones: true, pod_names: true, ..Want::default() }, None, None);
@@ -129,6 +129,6 @@ mod tests {
         assert_eq!(all, full, "a want that does not fit changes nothing");
         let joined = all.join(&want(&[Kind::Pod], Some("n=31"), None));
         assert_eq!(joined.and_then(|joined| joined.selector), Some(31));
-        assert!(Selected(1 << 31).by(Some(31)) && !Selected(1).by(Some(31)) && Selected(0).by(None));
+        assert!(SelectorSet(1 << 31).by(Some(31)) && !SelectorSet(1).by(Some(31)) && SelectorSet(0).by(None));
     }
 }

@@ -1,13 +1,13 @@
-//! A cluster that is watched, and the clusters a process watches.
+//! Watched clusters: their sources, handles and staleness.
 
 mod collect;
-mod line;
 mod live;
 mod log;
 mod measure;
 mod memory;
 mod quarantine;
 mod shared;
+mod status;
 mod unlisted;
 mod writer;
 
@@ -25,14 +25,14 @@ use crate::snapshot::Snapshot;
 use crate::want::Want;
 use crate::{api, manifests};
 
-pub(crate) use line::{Line, LostOnDrop};
 pub(crate) use log::log;
 pub use log::{Level, set_logger};
 pub use measure::register_metrics;
-pub(crate) use measure::{Events, Triggered, requested};
-pub use memory::set_give_back;
+pub(crate) use measure::{EventCounters, TriggerTime, observe_request};
+pub use memory::set_heap_trim;
 pub(crate) use quarantine::Version;
-pub(crate) use shared::Shared;
+pub(crate) use shared::SharedState;
+pub(crate) use status::{LostOnDrop, WatchStatus};
 pub use unlisted::Unlisted;
 pub(crate) use writer::Update;
 
@@ -45,7 +45,7 @@ pub enum Source {
         file: PathBuf,
         context: Option<String>,
     },
-    /// The API server's address, with a client certificate perhaps.
+    /// The URL of an API server, with an optional client certificate.
     Endpoint {
         url: String,
         tls: Option<Tls>,
@@ -64,30 +64,29 @@ pub struct Tls {
 
 /// One cluster, watched from [`watch`] until the last handle is dropped.
 pub struct Cluster {
-    pub(crate) shared: Arc<Shared>,
-    lines: Vec<Arc<Line>>,
+    pub(crate) shared: Arc<SharedState>,
+    statuses: Vec<Arc<WatchStatus>>,
     tasks: Vec<AbortHandle>,
 }
 
-/// Since when what is known of a cluster may be outdated.
+/// How long the data of a cluster may have been outdated, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staleness {
-    /// Counts from when it was last known to be current.
+    /// Time since the data were last known to be current.
     pub age: Duration,
     /// `services: connection refused`
     pub reason: String,
 }
 
-/// Watches a cluster, on the current tokio runtime. A process has one watch per kind, source and want: asking again
-/// while the first handle lives gives the same cluster, so a reload that wants the same keeps its data.
+/// Watches a cluster, on the current tokio runtime. A process has one watch per kind, source and want: a second call
+/// returns the same cluster while a handle of the first lives, so a reload with an unchanged want keeps its data.
 ///
-/// Fails only for what cannot get better by itself: a kubeconfig that cannot be read, no service account. A server
-/// that does not answer is asked again and again.
+/// Fails only on permanent errors: an unreadable kubeconfig, no service account. An unreachable server is retried.
 pub fn watch(source: &Source, want: &Want) -> Result<Arc<Cluster>, WatchError> {
     let runtime = Handle::try_current().map_err(|_| {
-        WatchError(format!("{source}: clusters are watched on a tokio runtime, and there is none"))
+        WatchError(format!("{source}: a watch needs a tokio runtime, and the caller runs on none"))
     })?;
-    live::get_or_make(source, want, || start(source, want, Limits::default(), &runtime).map(Arc::new))
+    live::get_or_start(source, want, || start(source, want, Limits::default(), &runtime).map(Arc::new))
 }
 
 /// Why a cluster cannot be watched: names the file and the field.
@@ -100,51 +99,53 @@ pub(crate) fn start(
     limits: Limits,
     runtime: &Handle,
 ) -> Result<Cluster, WatchError> {
-    let shared = Arc::new(Shared::new(source.clone(), want.clone()));
+    let shared = Arc::new(SharedState::new(source.clone(), want.clone()));
     let name = source.to_string();
-    let lines: Vec<Arc<Line>> = want.kinds.iter().map(|kind| Arc::new(Line::new(&name, *kind))).collect();
-    let (updates, waiting) = writer::channel();
+    let statuses: Vec<Arc<WatchStatus>> =
+        want.kinds.iter().map(|kind| Arc::new(WatchStatus::new(&name, *kind))).collect();
+    let (updates, receiver) = writer::channel();
     let mut tasks = match source {
-        Source::Manifests(folder) => vec![manifests::start(folder, &shared, &lines, updates, runtime)?],
+        Source::Manifests(folder) => vec![manifests::start(folder, &shared, &statuses, updates, runtime)?],
         Source::InCluster | Source::Kubeconfig { .. } | Source::Endpoint { .. } => {
-            api::start(&shared, &lines, &updates, limits, runtime)?
+            api::start(&shared, &statuses, &updates, limits, runtime)?
         }
     };
-    tasks.push(supervise::spawn(runtime, writer::TASK, writer::task(waiting, &shared)));
-    Ok(Cluster { shared, lines, tasks })
+    tasks.push(supervise::spawn(runtime, writer::TASK, writer::task(receiver, &shared)));
+    Ok(Cluster { shared, statuses, tasks })
 }
 
 impl Cluster {
-    /// One that is fed by `start`, for tests of a source.
+    /// A cluster with the source task that `start` spawns, for tests of a source.
     #[cfg(test)]
     pub(crate) fn with(
-        shared: &Arc<Shared>,
+        shared: &Arc<SharedState>,
         runtime: &Handle,
-        start: impl FnOnce(&[Arc<Line>], tokio::sync::mpsc::Sender<Update>) -> AbortHandle,
+        start: impl FnOnce(&[Arc<WatchStatus>], tokio::sync::mpsc::Sender<Update>) -> AbortHandle,
     ) -> Self {
         let name = shared.source.to_string();
-        let lines: Vec<_> = shared.want.kinds.iter().map(|kind| Arc::new(Line::new(&name, *kind))).collect();
-        let (updates, waiting) = writer::channel();
-        let source = start(&lines, updates);
-        let writer = supervise::spawn(runtime, writer::TASK, writer::task(waiting, shared));
-        Self { shared: Arc::clone(shared), lines, tasks: vec![source, writer] }
+        let statuses: Vec<_> =
+            shared.want.kinds.iter().map(|kind| Arc::new(WatchStatus::new(&name, *kind))).collect();
+        let (updates, receiver) = writer::channel();
+        let source = start(&statuses, updates);
+        let writer = supervise::spawn(runtime, writer::TASK, writer::task(receiver, shared));
+        Self { shared: Arc::clone(shared), statuses, tasks: vec![source, writer] }
     }
 
-    /// What is known now. One atomic load.
+    /// The current snapshot. One atomic load.
     pub fn snapshot(&self) -> arc_swap::Guard<Arc<Snapshot>> {
         self.shared.snapshot.load()
     }
 
-    /// Everything wanted was listed whole once.
+    /// Every wanted kind was listed completely at least once.
     pub fn has_synced(&self) -> bool {
         let snapshot = self.snapshot();
         self.shared.want.kinds.iter().all(|kind| snapshot.has_synced(*kind))
     }
 
-    /// The kinds that were not listed completely before a snapshot, and why.
+    /// The kinds that `snapshot` has no complete list of, and why.
     pub fn unlisted(&self, snapshot: &Snapshot) -> Vec<(Kind, Unlisted)> {
-        let lines = self.lines.iter().filter(|line| !snapshot.has_synced(line.kind()));
-        lines.map(|line| (line.kind(), line.unlisted())).collect()
+        let statuses = self.statuses.iter().filter(|status| !snapshot.has_synced(status.kind()));
+        statuses.map(|status| (status.kind(), status.unlisted())).collect()
     }
 
     /// The URL of the API server or the path of the folder.
@@ -152,14 +153,14 @@ impl Cluster {
         self.shared.server.get().cloned().unwrap_or_else(|| self.shared.source.to_string())
     }
 
-    /// How long what is known may be outdated, and why, by the kind that is worst off; None while all watches are
-    /// connected, none is silent for longer than it should be, and what they report is served.
+    /// The staleness of the kind that is outdated longest; None while all watches are connected, none is silent for too
+    /// long, and the index publishes what they deliver.
     pub fn stale(&self) -> Option<Staleness> {
-        let watches = self.lines.iter().filter_map(|line| line.staleness());
-        watches.chain(self.shared.frozen()).max_by_key(|stale| stale.age)
+        let watches = self.statuses.iter().filter_map(|status| status.staleness());
+        watches.chain(self.shared.index_staleness()).max_by_key(|stale| stale.age)
     }
 
-    /// How many objects are not served because they make the code panic.
+    /// Number of quarantined objects: their current version makes the code panic and is not served.
     pub fn quarantined(&self) -> usize {
         self.shared.quarantined()
     }
@@ -176,7 +177,7 @@ impl Drop for Cluster {
     }
 }
 
-/// As logs and metrics name it.
+/// As in logs and the metric label `source`.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! How an API server is reached: addresses, certificates, tokens. All of it is kube's; requests are not.
+//! The client of an API server: URL, certificates, tokens. kube loads the credentials; requests are this crate's.
 
 use std::fs;
 use std::future::Future;
@@ -24,15 +24,15 @@ use super::backoff::Limits;
 use super::server_version;
 use crate::watch::{Source, Tls, WatchError};
 
-/// How often a peer that says nothing is asked by the kernel whether it is there.
+/// Number of TCP keepalive probes to a silent peer before the kernel closes the connection.
 const KEEPALIVE_PROBES: u32 = 3;
 
-/// A connection that nobody uses is closed after this time, so that none is used again which died meanwhile. The pages
-/// of a list follow each other faster.
-const IDLE: Duration = Duration::from_secs(5);
+/// Idle connections are closed after this time, so that no request uses one that died meanwhile. The pages of a list
+/// follow each other faster.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Credentials are read anew after a failure, but not more often than this: a plugin may have to be run for it.
-const RENEW: Duration = Duration::from_secs(10);
+/// Minimum interval between reloads of credentials after failures: a reload may run an exec plugin.
+const CREDENTIALS_MIN_AGE: Duration = Duration::from_secs(10);
 
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -43,48 +43,48 @@ pub(super) struct Access {
     /// `10.96.0.1:443`, for metrics.
     host: String,
     url: String,
-    current: Mutex<Current>,
-    /// One at a time makes a new client, the others wait for it.
-    making: tokio::sync::Mutex<()>,
-    /// Those who pause before they try again.
-    pausing: tokio::sync::Notify,
-    /// Found out by the first who has to know.
+    current: Mutex<CurrentClient>,
+    /// Held by the one task that creates a new client; the others wait for it.
+    connecting: tokio::sync::Mutex<()>,
+    /// Wakes tasks in back-off when the server responds again.
+    retry_waiters: tokio::sync::Notify,
+    /// From the server's version, requested once.
     cached_pages: OnceCell<bool>,
 }
 
-struct Current {
+struct CurrentClient {
     config: Config,
     client: Option<(Client, Instant)>,
-    doubtful: bool,
+    suspect: bool,
 }
 
 impl Access {
-    /// Reads what the source names; what is wrong with it now stays wrong. Asks nobody yet.
+    /// Loads the credentials of the source, without a request. Its errors are permanent.
     pub(super) fn open(source: &Source, limits: Limits) -> Result<Self, WatchError> {
-        // The first one stays; whoever else installs one in this process installs the same.
+        // Fails if another part of the process has installed it; all install the same provider.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
         let config = config(source).map_err(WatchError)?;
         let host = config.cluster_url.authority().map(ToString::to_string).unwrap_or_default();
         let url = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-        // What needs a plugin to be run is left for later: it takes time and may fail for a while.
+        // An exec plugin runs later, with the first request: it takes time and may fail for a while.
         let client = match config.auth_info.exec.is_some() || config.auth_info.auth_provider.is_some() {
             true => None,
             false => {
-                let client =
-                    connect(&config, limits.vanished).map_err(|e| WatchError(format!("{source}: {e}")))?;
+                let client = connect(&config, limits.peer_timeout)
+                    .map_err(|e| WatchError(format!("{source}: {e}")))?;
                 Some((client, Instant::now()))
             }
         };
-        let current = Mutex::new(Current { config, client, doubtful: false });
-        let making = tokio::sync::Mutex::default();
+        let current = Mutex::new(CurrentClient { config, client, suspect: false });
+        let connecting = tokio::sync::Mutex::default();
         Ok(Self {
             source: source.clone(),
             limits,
             host,
             url,
             current,
-            making,
-            pausing: tokio::sync::Notify::new(),
+            connecting,
+            retry_waiters: tokio::sync::Notify::new(),
             cached_pages: OnceCell::new(),
         })
     }
@@ -97,66 +97,65 @@ impl Access {
         &self.url
     }
 
-    /// Whether lists are better asked for in pages than streamed.
+    /// Whether paged lists are cheaper for the server than streamed ones.
     pub(super) async fn has_cached_pages(&self) -> bool {
-        let ask = || server_version::is_at_least(self, self.limits.pages_since);
-        *self.cached_pages.get_or_init(ask).await
+        let request = || server_version::is_at_least(self, self.limits.pages_since);
+        *self.cached_pages.get_or_init(request).await
     }
 
-    /// A client with credentials that work, as far as is known.
+    /// The current client, or a new one with reloaded credentials after a failure.
     pub(super) async fn client(&self) -> Result<Client, String> {
-        if let Some(client) = self.lock().undoubted() {
+        if let Some(client) = self.lock().usable_client() {
             return Ok(client);
         }
-        let _making = self.making.lock().await;
+        let _connecting = self.connecting.lock().await;
         let (config, old) = {
             let current = self.lock();
-            if let Some(client) = current.undoubted() {
+            if let Some(client) = current.usable_client() {
                 return Ok(client);
             }
             let old = current.client.as_ref().map(|(client, _)| client.clone());
-            // What was read at first serves once.
+            // The configuration from `open` is used for the first client only.
             (old.is_none().then(|| current.config.clone()), old)
         };
-        let (source, vanished) = (self.source.clone(), self.limits.vanished);
-        let made = tokio::task::spawn_blocking(move || {
+        let (source, peer_timeout) = (self.source.clone(), self.limits.peer_timeout);
+        let created = tokio::task::spawn_blocking(move || {
             let config = config.map_or_else(|| self::config(&source), Ok)?;
-            connect(&config, vanished).map_err(|e| format!("{source}: {e}"))
+            connect(&config, peer_timeout).map_err(|e| format!("{source}: {e}"))
         });
-        let made = made.await.map_err(|e| e.to_string())?;
-        // Files may be missing for a moment while they are replaced; the old client may still do.
-        let client = made.or_else(|e| old.ok_or(e))?;
+        let created = created.await.map_err(|e| e.to_string())?;
+        // Files may be missing for a moment while they are replaced; the old client may still work.
+        let client = created.or_else(|e| old.ok_or(e))?;
         let mut current = self.lock();
         current.client = Some((client.clone(), Instant::now()));
-        current.doubtful = false;
+        current.suspect = false;
         Ok(client)
     }
 
-    /// The server answers one of us again, so the others need not wait any longer.
-    pub(super) fn is_back(&self) {
-        self.pausing.notify_waiters();
+    /// One watch is connected again, so the others need not wait any longer.
+    pub(super) fn notify_reachable(&self) {
+        self.retry_waiters.notify_waiters();
     }
 
-    /// Waits so long, or until it is known that the server is back.
-    pub(super) async fn pause(&self, at_most: Duration) {
-        // Either end is the end.
-        let _ = tokio::time::timeout(at_most, self.pausing.notified()).await;
+    /// Waits for `at_most`, or until [`Access::notify_reachable`].
+    pub(super) async fn back_off(&self, at_most: Duration) {
+        let _ = tokio::time::timeout(at_most, self.retry_waiters.notified()).await;
     }
 
-    /// The server did not answer, or did not like us: perhaps certificates or tokens are others by now.
-    pub(super) fn doubt(&self) {
-        self.lock().doubtful = true;
+    /// The server did not respond or refused the credentials: certificates or tokens may have changed.
+    pub(super) fn suspect_credentials(&self) {
+        self.lock().suspect = true;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Current> {
+    fn lock(&self) -> MutexGuard<'_, CurrentClient> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Current {
-    fn undoubted(&self) -> Option<Client> {
-        let (client, made) = self.client.as_ref()?;
-        (!self.doubtful || made.elapsed() < RENEW).then(|| client.clone())
+impl CurrentClient {
+    fn usable_client(&self) -> Option<Client> {
+        let (client, created) = self.client.as_ref()?;
+        (!self.suspect || created.elapsed() < CREDENTIALS_MIN_AGE).then(|| client.clone())
     }
 }
 
@@ -169,7 +168,7 @@ fn config(source: &Source) -> Result<Config, String> {
     }
 }
 
-/// The first in the words of Kubernetes' own client, which operators know.
+/// The wording of client-go, which operators know.
 fn in_cluster(e: InClusterError) -> String {
     let why = match e {
         InClusterError::ReadEnvironmentVariable(_) => {
@@ -184,20 +183,20 @@ fn in_cluster(e: InClusterError) -> String {
 }
 
 fn kubeconfig(file: &Path, context: Option<&str>) -> Result<Config, String> {
-    let named = |e: kube::config::KubeconfigError| match context {
+    let with_path = |e: kube::config::KubeconfigError| match context {
         Some(context) => format!("{}, context {context:?}: {e}", file.display()),
         None => format!("{}: {e}", file.display()),
     };
-    // In the words of Kubernetes' own client.
+    // The wording of client-go.
     fs::metadata(file).map_err(|e| format!("stat {}: {}", file.display(), golang::system_error(&e)))?;
-    // Reading a FIFO or a device would not end.
+    // A read from a FIFO or a device would never end.
     files::open(file).map_err(|e| format!("open {}: {}", file.display(), golang::system_error(&e)))?;
-    let read = Kubeconfig::read_from(file).map_err(named)?;
+    let read = Kubeconfig::read_from(file).map_err(with_path)?;
     let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
-    // It waits for nothing, though its type would let it.
+    // Async by type only: it never waits.
     match pin!(Config::from_custom_kubeconfig(read, &options)).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(config) => config.map_err(named),
-        Poll::Pending => Err(format!("{}: cannot be read at once", file.display())),
+        Poll::Ready(config) => config.map_err(with_path),
+        Poll::Pending => Err(format!("{}: reading it would block", file.display())),
     }
 }
 
@@ -213,9 +212,11 @@ fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Config, String> {
     };
     let uri: Uri = with_scheme.parse().map_err(|e| format!("endpoint {url:?}: {e}"))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
-        return Err(format!("endpoint {url:?}: is no address of an API server, like https://10.0.0.1:6443"));
+        return Err(format!(
+            "endpoint {url:?}: expected the URL of an API server, such as https://10.0.0.1:6443"
+        ));
     }
-    // Without TLS nobody's certificates are looked at, and to read the system's takes longer than all the rest.
+    // Plain HTTP needs no root certificates, and loading the system's takes longer than all the rest.
     let plain = uri.scheme_str() == Some("http");
     let mut config = Config::new(uri);
     config.root_cert = plain.then(Vec::new);
@@ -230,25 +231,25 @@ fn endpoint(url: &str, tls: Option<&Tls>) -> Result<Config, String> {
     Ok(config)
 }
 
-/// In the words of Kubernetes' own client.
+/// Errors have the wording of client-go.
 fn read(file: &Path) -> Result<Vec<u8>, String> {
     files::read(file, files::DEFAULT_LIMIT)
         .map_err(|e| format!("open {}: {}", file.display(), golang::system_error(&e)))
 }
 
 fn certificates(file: &Path) -> Result<Vec<Vec<u8>>, String> {
-    let named = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
+    let with_path = |e: &dyn std::fmt::Display| format!("{}: {e}", file.display());
     let pem = read(file)?;
     let found: Result<Vec<_>, _> =
         CertificateDer::pem_slice_iter(&pem).map(|der| der.map(|der| der.to_vec())).collect();
     match found {
-        Ok(found) if found.is_empty() => Err(named(&"has no certificate")),
-        found => found.map_err(|e| named(&e)),
+        Ok(found) if found.is_empty() => Err(with_path(&"has no certificate")),
+        found => found.map_err(|e| with_path(&e)),
     }
 }
 
-/// May run a plugin that finds credentials, and block meanwhile.
-fn connect(config: &Config, vanished: Duration) -> Result<Client, kube::Error> {
+/// Blocks while an exec plugin runs.
+fn connect(config: &Config, peer_timeout: Duration) -> Result<Client, kube::Error> {
     if config.proxy_url.is_some() {
         let mut config = config.clone();
         config.default_retry = false;
@@ -258,16 +259,16 @@ fn connect(config: &Config, vanished: Duration) -> Result<Client, kube::Error> {
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
     tcp.set_connect_timeout(config.connect_timeout);
-    // Half of the time in silence, the other half with probes; they count in seconds.
-    let silence = (vanished / 2).max(Duration::from_secs(1));
+    // Half of the time idle, the other half for probes; the kernel counts in seconds.
+    let silence = (peer_timeout / 2).max(Duration::from_secs(1));
     tcp.set_keepalive(Some(silence));
     tcp.set_keepalive_interval(Some((silence / KEEPALIVE_PROBES).max(Duration::from_secs(1))));
     tcp.set_keepalive_retries(Some(KEEPALIVE_PROBES));
-    // The same for what was sent and is not acknowledged.
-    tcp.set_tcp_user_timeout(Some(vanished));
+    // The same for data that was sent and not acknowledged.
+    tcp.set_tcp_user_timeout(Some(peer_timeout));
     let connector = config.rustls_https_connector_with_connector(tcp)?;
     let mut http = HttpClient::builder(TokioExecutor::new());
-    http.pool_idle_timeout(IDLE).pool_timer(TokioTimer::new());
+    http.pool_idle_timeout(IDLE_TIMEOUT).pool_timer(TokioTimer::new());
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer()?)

@@ -1,72 +1,72 @@
-//! How long to wait before the next try: longer each time, and never as long as the neighbours.
+//! Timeouts and intervals of reflectors, and the exponential back-off with jitter between retries.
 
 use std::time::Duration;
 
-/// The limits, of times mostly, apart so that tests can have other ones.
+/// Timeouts and intervals; tests set shorter ones.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Until the head of an answer, and between its pieces.
-    pub answer: Duration,
-    /// Between two events of a streamed list. A server that does not know them never sends the last one.
-    pub list_silence: Duration,
-    /// For all of a streamed list.
-    pub list: Duration,
-    /// Between two events of a watch. Bookmarks come every minute, so after a longer silence nothing will.
+    /// Until the head of a response, and between pieces of its body.
+    pub response_timeout: Duration,
+    /// Between two events of a streamed list. A server without streamed lists never sends the closing bookmark.
+    pub list_event_timeout: Duration,
+    /// For a whole streamed list.
+    pub list_timeout: Duration,
+    /// Between two events of a watch. The server sends a bookmark every minute, so a longer silence is a dead watch.
     pub watch_silence: Duration,
-    /// How often a server is asked whether the watch misses something, and how long its answer may take. Both together
-    /// are the longest that a server which is gone goes unnoticed.
-    pub check: Duration,
-    pub check_answer: Duration,
-    /// How long what the server has may be on its way.
-    pub grace: Duration,
-    /// How long a watch may take to come to a version. While nothing happens only bookmarks bring it there, and where
-    /// etcd is left as it comes these learn of the server's version every ten minutes, or twenty after an event.
-    pub behind: Duration,
-    /// How often everything is listed though nothing seems wrong: the longest that anything can be missed.
-    pub relist: Duration,
-    /// How long the kernel waits for a word from a peer, seconds at least, before it gives a connection up.
-    pub vanished: Duration,
-    /// A first answer that takes longer is worth a log line.
-    pub first_answer: Duration,
-    /// A watch that ends before this was none.
-    pub steady: Duration,
-    /// The first pause is between a quarter of this and all of it, each further one twice that.
-    pub pause: Duration,
-    pub longest_pause: Duration,
-    /// Servers from this version on are listed in pages, those before it stream their lists.
+    /// Between two censuses of the server, and until a census's response. Their sum is the longest time in which a dead
+    /// server goes unnoticed.
+    pub census_interval: Duration,
+    pub census_timeout: Duration,
+    /// How long events may still be in transit after a census counted their objects.
+    pub delivery_grace: Duration,
+    /// How long a watch may take to reach the version of a census. Without events only bookmarks advance it, and with
+    /// etcd's default configuration these follow the server's version every ten minutes, or twenty after an event.
+    pub max_lag: Duration,
+    /// Between two lists even if nothing seems wrong: the longest time in which a missed change goes unnoticed.
+    pub relist_interval: Duration,
+    /// How long the kernel waits for a silent peer before it closes a connection; in whole seconds.
+    pub peer_timeout: Duration,
+    /// A first response that takes longer is logged.
+    pub first_response: Duration,
+    /// A watch that lasts this long resets the back-off.
+    pub stable_after: Duration,
+    /// The first back-off is between a quarter of this and all of it; each further one doubles.
+    pub first_backoff: Duration,
+    pub max_backoff: Duration,
+    /// Servers from this version on are listed in pages; older ones stream their lists.
     pub pages_since: (u32, u32),
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            answer: Duration::from_secs(30),
-            list_silence: Duration::from_secs(30),
-            list: Duration::from_secs(300),
+            response_timeout: Duration::from_secs(30),
+            list_event_timeout: Duration::from_secs(30),
+            list_timeout: Duration::from_secs(300),
             watch_silence: Duration::from_secs(75),
-            check: Duration::from_secs(25),
-            check_answer: Duration::from_secs(10),
-            grace: Duration::from_secs(10),
-            behind: Duration::from_secs(1500),
-            relist: Duration::from_secs(3600),
-            vanished: Duration::from_secs(30),
-            first_answer: Duration::from_secs(5),
-            steady: Duration::from_secs(5),
-            pause: Duration::from_millis(800),
-            longest_pause: Duration::from_secs(10),
+            census_interval: Duration::from_secs(25),
+            census_timeout: Duration::from_secs(10),
+            delivery_grace: Duration::from_secs(10),
+            max_lag: Duration::from_secs(1500),
+            relist_interval: Duration::from_secs(3600),
+            peer_timeout: Duration::from_secs(30),
+            first_response: Duration::from_secs(5),
+            stable_after: Duration::from_secs(5),
+            first_backoff: Duration::from_millis(800),
+            max_backoff: Duration::from_secs(10),
             pages_since: (1, 34),
         }
     }
 }
 
 impl Limits {
-    /// How long a watch is asked to last; different for each, so that they do not all end at once.
-    pub(super) fn lasts() -> Duration {
+    /// The `timeoutSeconds` of a watch; random, so that watches do not all end at once.
+    pub(super) fn watch_duration() -> Duration {
         Duration::from_secs(rand::random_range(300..=600))
     }
 }
 
-/// More or less so long, so that neither kinds nor replicas do it at the same time.
+/// `about` ± 20 %, so that kinds and replicas do not act at the same time.
 pub(super) fn jittered(about: Duration) -> Duration {
     about.mul_f64(rand::random_range(0.8..=1.2))
 }
@@ -86,9 +86,9 @@ impl Backoff {
     }
 
     pub(super) fn next(&mut self) -> Duration {
-        let doubled = self.limits.pause.saturating_mul(1 << self.tries.min(16));
+        let doubled = self.limits.first_backoff.saturating_mul(1 << self.tries.min(16));
         self.tries = self.tries.saturating_add(1);
-        doubled.min(self.limits.longest_pause).mul_f64(rand::random_range(0.25..=1.0))
+        doubled.min(self.limits.max_backoff).mul_f64(rand::random_range(0.25..=1.0))
     }
 }
 
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_up_to_a_limit() {
+    fn backoff_grows_up_to_a_limit() {
         let mut backoff = Backoff::new(Limits::default());
         let mut check = |from: f64, to: f64| {
             let pause = backoff.next().as_secs_f64();

@@ -1,4 +1,4 @@
-//! How many objects of a kind a server has, and at which version: what watches are checked against.
+//! A census: how many objects of a kind a server has, and at which resource version. The audit compares watches with it.
 
 use std::time::Duration;
 
@@ -9,40 +9,39 @@ use super::decode::Page;
 use super::request::{Failure, Resource, send};
 use crate::object::Kind;
 
-/// What a server says of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Census {
     pub version: u64,
-    /// None where the server does not say.
+    /// None if the server does not report it.
     pub count: Option<u64>,
 }
 
-/// Asks for the first object alone, and for what is so now, not what a cache remembers. To the server that is the
-/// reading of one object and the counting of keys; to the network a connection and an answer of a few kilobytes.
-/// None if its versions are no numbers: then nothing can be compared.
+/// Lists the first object only, at the latest version and not from a cache. The server reads one object and counts keys;
+/// the network carries a connection and a response of a few kilobytes. None if its resource versions are not numeric:
+/// then nothing can be compared.
 pub(super) async fn census(
     access: &Access,
     resource: &Resource,
-    patience: Duration,
+    limit: Duration,
 ) -> Result<Option<Census>, Failure> {
-    let asking = async {
-        let answer = send(access, &resource.first(), resource.encoding.of_list(), patience).await?;
-        let encoding = answer.encoding(resource);
-        let bytes = answer.body.collect_bytes().await.map_err(|e| e.to_string())?;
+    let request = async {
+        let response = send(access, &resource.first_object(), resource.encoding.list_accept(), limit).await?;
+        let encoding = response.encoding(resource);
+        let bytes = response.body.collect_bytes().await.map_err(|e| e.to_string())?;
         Ok(Page::decode(encoding, bytes)?)
     };
-    let no_end = |_| {
-        access.doubt();
-        Failure::from(format!("no answer for {} s", patience.as_secs()))
+    let timed_out = |_| {
+        access.suspect_credentials();
+        Failure::from(format!("no response within {} s", limit.as_secs()))
     };
-    // The body counts too: half an answer is none.
-    let page: Page = timeout(patience, asking).await.map_err(no_end).flatten()?;
+    // The limit covers the body too.
+    let page: Page = timeout(limit, request).await.map_err(timed_out).flatten()?;
     let Ok(version) = page.metadata.resource_version.parse() else { return Ok(None) };
     Ok(Some(Census { version, count: count(resource.kind, &page) }))
 }
 
 fn count(kind: Kind, page: &Page) -> Option<u64> {
-    // Watched are only those that have not ended, and no server counts these.
+    // The watch excludes pods that have ended, but the server's count includes them.
     if kind == Kind::Pod {
         return None;
     }

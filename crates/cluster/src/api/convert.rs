@@ -1,7 +1,6 @@
-//! From what the API says to what the index keeps.
+//! Converts objects of the API to the slim objects of the index.
 //!
-//! What is left out here is left out for everybody: addresses that are none, endpoints that are not ready, and
-//! whatever the [`Want`] does not ask for.
+//! Drops invalid addresses, endpoints that are not ready, and fields that the [`Want`] does not include.
 
 mod address;
 mod slice;
@@ -9,34 +8,34 @@ mod slice;
 use address::ip;
 
 use super::message::{
-    LoadBalancerIngress, Namespace, ObjectMeta, Pod, Raw, Service, ServiceImport, ServicePort,
+    ApiObject, LoadBalancerIngress, Namespace, ObjectMeta, Pod, Service, ServiceImport, ServicePort,
 };
 use crate::key::Key;
 use crate::object::{self, External, Object, Port, ServiceType};
 use crate::selector::Selector;
-use crate::want::{Selected, Want};
+use crate::want::{SelectorSet, Want};
 
-/// None if the object has a name that cannot be one.
-pub(crate) fn object(raw: Raw, want: &Want) -> Option<Object> {
+/// None if the name of the object is invalid.
+pub(crate) fn object(raw: ApiObject, want: &Want) -> Option<Object> {
     #[cfg(test)]
-    crate::poison::strike_raw(crate::poison::IN_CONVERT, &raw);
+    crate::poison::panic_if_poisoned(crate::poison::IN_CONVERT, &raw);
     Some(match raw {
-        Raw::Namespace(it) => Object::Namespace(namespace(it, want)),
-        Raw::Service(it) => Object::Service(service(it, want)?),
-        Raw::EndpointSlice(it) => Object::EndpointSlice(slice::slice(it, want)?),
-        Raw::Pod(it) => Object::Pod(pod(it, want)?),
-        Raw::ServiceImport(it) => Object::ServiceImport(service_import(it, want)?),
+        ApiObject::Namespace(it) => Object::Namespace(namespace(it, want)),
+        ApiObject::Service(it) => Object::Service(service(it, want)?),
+        ApiObject::EndpointSlice(it) => Object::EndpointSlice(slice::slice(it, want)?),
+        ApiObject::Pod(it) => Object::Pod(pod(it, want)?),
+        ApiObject::ServiceImport(it) => Object::ServiceImport(service_import(it, want)?),
     })
 }
 
-/// A pod on its way out: nothing it says from now on counts, until it is gone.
-pub(crate) fn is_terminating(raw: &Raw) -> bool {
-    matches!(raw, Raw::Pod(pod) if pod.metadata.deletion_timestamp.is_some())
+/// Whether the object is a terminating pod: its updates are ignored until it is deleted.
+pub(crate) fn is_terminating(raw: &ApiObject) -> bool {
+    matches!(raw, ApiObject::Pod(pod) if pod.metadata.deletion_timestamp.is_some())
 }
 
-/// A pod that has ended. The API server leaves these out if asked to; manifests have nobody to ask.
-pub(crate) fn has_ended(raw: &Raw) -> bool {
-    matches!(raw, Raw::Pod(pod) if matches!(&*pod.status.phase, "Succeeded" | "Failed" | "Unknown"))
+/// Whether the object is a pod that has ended. The API server filters these; manifests have no server.
+pub(crate) fn has_ended(raw: &ApiObject) -> bool {
+    matches!(raw, ApiObject::Pod(pod) if matches!(&*pod.status.phase, "Succeeded" | "Failed" | "Unknown"))
 }
 
 fn namespace(it: Namespace, want: &Want) -> object::Namespace {
@@ -74,7 +73,7 @@ fn external(ips: Vec<String>, ingress: Vec<LoadBalancerIngress>) -> Box<[Externa
     let balanced = ingress.into_iter().map(|it| if it.ip.is_empty() { it.hostname } else { it.ip });
     ips.into_iter()
         .chain(balanced)
-        // A balancer may be there before it can be reached.
+        // A load balancer may exist before it has an address.
         .filter(|text| !text.is_empty())
         .map(|text| ip(&text).map_or_else(|| External::Host(text.into()), External::Address))
         .collect()
@@ -118,9 +117,9 @@ fn key(meta: &ObjectMeta) -> Option<Key> {
     Key::new(&meta.namespace, &meta.name)
 }
 
-fn selected(selectors: &[Selector], meta: &ObjectMeta) -> Selected {
+fn selected(selectors: &[Selector], meta: &ObjectMeta) -> SelectorSet {
     let bits = selectors.iter().take(u32::BITS as usize).enumerate();
-    Selected(bits.filter(|(_, it)| it.matches(meta.labels())).fold(0, |bits, (n, _)| bits | 1 << n))
+    SelectorSet(bits.filter(|(_, it)| it.matches(meta.labels())).fold(0, |bits, (n, _)| bits | 1 << n))
 }
 
 #[cfg(test)]

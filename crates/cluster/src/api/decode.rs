@@ -1,17 +1,19 @@
-//! From bytes to pages of lists and events of watches, in either encoding.
+//! Decodes pages of lists and events of watches, from protobuf and JSON.
 
 use bytes::Bytes;
 use prost::Message;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::message::{Annotated, List, ListMeta, Namespace, ObjectMeta, Raw, Status, WatchEvent, unwrap};
+use super::message::{
+    AnnotatedObject, ApiObject, List, ListMeta, Namespace, ObjectMeta, Status, WatchEvent, unwrap,
+};
 use crate::object::Kind;
-use crate::watch::Triggered;
+use crate::watch::TriggerTime;
 
-/// The bookmark that carries it ends the initial events of a watch.
-const LIST_ENDS: &str = "k8s.io/initial-events-end";
-const TRIGGERED: &str = "endpoints.kubernetes.io/last-change-trigger-time";
+/// Annotation of the bookmark that ends the initial events of a watch.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Encoding {
@@ -20,23 +22,23 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// What to accept as a list. A server or a proxy in front of it may know JSON only, and says so in its answer.
-    pub(super) fn of_list(self) -> &'static str {
+    /// The Accept header of a list. A server or proxy that sends only JSON says so in its Content-Type.
+    pub(super) fn list_accept(self) -> &'static str {
         match self {
             Encoding::Protobuf => "application/vnd.kubernetes.protobuf,application/json",
             Encoding::Json => "application/json",
         }
     }
 
-    pub(super) fn of_watch(self) -> &'static str {
+    pub(super) fn watch_accept(self) -> &'static str {
         match self {
             Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch,application/json",
             Encoding::Json => "application/json",
         }
     }
 
-    /// What a Content-Type names, with or without parameters; None for anything else.
-    pub(super) fn named(content_type: &str) -> Option<Self> {
+    /// Ignores parameters; None for any other type.
+    pub(super) fn from_content_type(content_type: &str) -> Option<Self> {
         match content_type.split(';').next()?.trim() {
             "application/vnd.kubernetes.protobuf" => Some(Encoding::Protobuf),
             "application/json" => Some(Encoding::Json),
@@ -45,32 +47,32 @@ impl Encoding {
     }
 }
 
-/// An object that is not decoded yet.
-pub(super) enum Encoded {
+/// An object before it is decoded.
+pub(super) enum RawObject {
     Protobuf(Bytes),
     Json(Value),
 }
 
-impl Encoded {
-    pub(super) fn decode(&self, kind: Kind) -> Result<Raw, String> {
+impl RawObject {
+    pub(super) fn decode(&self, kind: Kind) -> Result<ApiObject, String> {
         let raw = match self {
-            Encoded::Protobuf(bytes) => Raw::from_protobuf(kind, bytes).map_err(|e| e.to_string()),
-            Encoded::Json(value) => Raw::deserialize(kind, value).map_err(|e| e.to_string()),
+            RawObject::Protobuf(bytes) => ApiObject::from_protobuf(kind, bytes).map_err(|e| e.to_string()),
+            RawObject::Json(value) => ApiObject::deserialize(kind, value).map_err(|e| e.to_string()),
         }?;
         #[cfg(test)]
-        crate::poison::strike_raw(crate::poison::IN_DECODE, &raw);
+        crate::poison::panic_if_poisoned(crate::poison::IN_DECODE, &raw);
         Ok(raw)
     }
 
-    /// What it is called, without looking at the rest: all that a Namespace has here every kind has.
+    /// The metadata alone, by decoding the object as a Namespace: its fields are common to all kinds.
     pub(super) fn meta(&self) -> Option<ObjectMeta> {
         self.message::<Namespace>().ok().map(|it| it.metadata)
     }
 
     fn message<T: Message + Default + for<'de> Deserialize<'de>>(&self) -> Result<T, String> {
         match self {
-            Encoded::Protobuf(bytes) => T::decode(&**bytes).map_err(|e| e.to_string()),
-            Encoded::Json(value) => T::deserialize(value).map_err(|e| e.to_string()),
+            RawObject::Protobuf(bytes) => T::decode(&**bytes).map_err(|e| e.to_string()),
+            RawObject::Json(value) => T::deserialize(value).map_err(|e| e.to_string()),
         }
     }
 }
@@ -115,19 +117,19 @@ impl Items {
         }
     }
 
-    /// One after the other, so that a page is never there twice.
-    pub(super) fn objects(self) -> Box<dyn Iterator<Item = Encoded> + Send> {
+    /// An iterator, so that only one object at a time exists in both forms.
+    pub(super) fn objects(self) -> Box<dyn Iterator<Item = RawObject> + Send> {
         match self {
-            Items::Protobuf(items) => Box::new(items.into_iter().map(Encoded::Protobuf)),
-            Items::Json(items) => Box::new(items.into_iter().map(Encoded::Json)),
+            Items::Protobuf(items) => Box::new(items.into_iter().map(RawObject::Protobuf)),
+            Items::Json(items) => Box::new(items.into_iter().map(RawObject::Json)),
         }
     }
 }
 
-/// What a watch sends: the type of an event, and what it is about.
+/// A watch event with its object not decoded yet.
 pub(super) struct Frame {
-    what: String,
-    pub object: Encoded,
+    event_type: String,
+    pub object: RawObject,
 }
 
 impl Frame {
@@ -135,66 +137,67 @@ impl Frame {
         match encoding {
             Encoding::Protobuf => {
                 let event = WatchEvent::decode(bytes).map_err(|e| e.to_string())?;
-                Ok(Self { what: event.kind, object: Encoded::Protobuf(unwrap(event.object.raw)?) })
+                Ok(Self { event_type: event.kind, object: RawObject::Protobuf(unwrap(event.object.raw)?) })
             }
             Encoding::Json => {
                 #[derive(Deserialize)]
                 struct JsonEvent {
                     #[serde(rename = "type")]
-                    what: String,
+                    event_type: String,
                     object: Value,
                 }
                 let event: JsonEvent = serde_json::from_slice(&bytes).map_err(|e| e.to_string())?;
-                Ok(Self { what: event.what, object: Encoded::Json(event.object) })
+                Ok(Self { event_type: event.event_type, object: RawObject::Json(event.object) })
             }
         }
     }
 }
 
-/// What a watch says.
+/// A decoded watch event.
 pub(super) enum Event {
     Applied {
-        raw: Raw,
-        /// It was not there before.
+        raw: ApiObject,
+        /// ADDED, not MODIFIED.
         is_new: bool,
-        triggered: Option<Triggered>,
+        trigger_time: Option<TriggerTime>,
     },
-    Deleted(Raw),
-    /// Nothing happened up to this version.
+    Deleted(ApiObject),
+    /// The watch has delivered all events up to this version.
     Bookmark {
         version: String,
         ends_list: bool,
     },
-    Refused(Status),
+    Error(Status),
 }
 
 impl Event {
     pub(super) fn decode(kind: Kind, frame: &Frame) -> Result<Self, String> {
-        let Frame { what, object } = frame;
-        Ok(match &**what {
+        let Frame { event_type, object } = frame;
+        Ok(match &**event_type {
             "ADDED" | "MODIFIED" => {
-                let triggered = match kind {
-                    Kind::EndpointSlice => {
-                        object.message::<Annotated>()?.annotation(TRIGGERED).and_then(Triggered::parse)
-                    }
+                let trigger_time = match kind {
+                    Kind::EndpointSlice => object
+                        .message::<AnnotatedObject>()?
+                        .annotation(TRIGGER_TIME)
+                        .and_then(TriggerTime::parse),
                     _ => None,
                 };
-                Event::Applied { raw: object.decode(kind)?, is_new: what == "ADDED", triggered }
+                Event::Applied { raw: object.decode(kind)?, is_new: event_type == "ADDED", trigger_time }
             }
             "DELETED" => Event::Deleted(object.decode(kind)?),
             "BOOKMARK" => {
-                let annotated: Annotated = object.message()?;
-                let ends_list = annotated.annotation(LIST_ENDS) == Some("true");
+                let annotated: AnnotatedObject = object.message()?;
+                let ends_list = annotated.annotation(INITIAL_EVENTS_END) == Some("true");
                 Event::Bookmark { version: annotated.resource_version().to_owned(), ends_list }
             }
-            "ERROR" => Event::Refused(object.message()?),
-            other => return Err(format!("an event of type {other:?}")),
+            "ERROR" => Event::Error(object.message()?),
+            other => return Err(format!("unknown event type {other:?}")),
         })
     }
 }
 
-/// What a refusal says, in whichever encoding; it may be a proxy's that has none.
-pub(super) fn refusal(body: Bytes) -> String {
+/// The message of an error response, in either encoding, or the first line of a proxy's text.
+pub(super) fn error_message(body: Bytes) -> String {
     let protobuf = unwrap(body.clone()).ok().and_then(|raw| Status::decode(raw).ok());
     match protobuf.or_else(|| serde_json::from_slice(&body).ok()) {
         Some(status) => status.message,

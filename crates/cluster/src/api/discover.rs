@@ -1,4 +1,4 @@
-//! Which version of ServiceImports a server has; it may have none, and get it later.
+//! Discovers the API version of ServiceImports at a server, which may install the CRD later.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::time::timeout;
 
 use super::access::Access;
 use super::decode::Encoding;
-use super::request::{Failure, IMPORTS, Resource, send};
+use super::request::{Failure, IMPORT_GROUP, Resource, send};
 use crate::object::Kind;
 
-/// The versions that can be read here, best first.
+/// Supported versions, preferred first.
 const VERSIONS: [&str; 2] = ["v1beta1", "v1alpha1"];
 
 #[derive(Default, Deserialize)]
@@ -25,18 +25,19 @@ struct Version {
     version: String,
 }
 
-pub(super) async fn imports(access: &Access, patience: Duration) -> Result<Resource, Failure> {
-    let answer = send(access, IMPORTS, Encoding::Json.of_list(), patience).await?;
-    let bytes =
-        timeout(patience, answer.body.collect_bytes()).await.map_err(|_| format!("{IMPORTS}: no end"))?;
+pub(super) async fn service_imports(access: &Access, limit: Duration) -> Result<Resource, Failure> {
+    let response = send(access, IMPORT_GROUP, Encoding::Json.list_accept(), limit).await?;
+    let bytes = timeout(limit, response.body.collect_bytes())
+        .await
+        .map_err(|_| format!("{IMPORT_GROUP}: response incomplete after {} s", limit.as_secs()))?;
     let bytes = bytes.map_err(|e| e.to_string())?;
-    let group: Group = serde_json::from_slice(&bytes).map_err(|e| format!("{IMPORTS}: {e}"))?;
+    let group: Group = serde_json::from_slice(&bytes).map_err(|e| format!("{IMPORT_GROUP}: {e}"))?;
     let has = |version: &str| group.versions.iter().any(|it| it.version == version);
     match VERSIONS.into_iter().find(|version| has(version)) {
         Some(version) => Ok(Resource::new(Kind::ServiceImport, version)),
         None => {
-            let why = format!("{IMPORTS}: has none of the versions {}", VERSIONS.join(", "));
-            Err(Failure { status: Some(StatusCode::NOT_FOUND), why, later: None })
+            let why = format!("{IMPORT_GROUP}: serves none of the versions {}", VERSIONS.join(", "));
+            Err(Failure { status: Some(StatusCode::NOT_FOUND), why, retry_after: None })
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The events of a watch, cut out of the stream of bytes.
+//! Splits the byte stream of a watch into frames, one per event.
 
 use std::time::Duration;
 
@@ -9,50 +9,54 @@ use tokio::time::timeout;
 
 use super::decode::Encoding;
 
-/// No object is as large: the API server takes 3 MB at most. A length beyond it is no length.
-const LARGEST: usize = 64 << 20;
+/// Maximum size of a frame in bytes. The API server accepts objects of 3 MB at most, so a larger length is garbage.
+const MAX_FRAME: usize = 64 << 20;
 
 pub(super) struct Frames {
     body: Body,
-    waiting: BytesMut,
+    buffer: BytesMut,
     encoding: Encoding,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) enum Next {
+pub(super) enum NextFrame {
     Frame(Bytes),
     /// The server has ended the stream.
     End,
-    /// Nothing came for as long as was allowed.
-    Silent,
-    /// The connection broke, or what comes is no stream of events.
+    /// Nothing arrived within the limit.
+    TimedOut,
+    /// The connection broke, or the bytes are no frames.
     Broken(String),
 }
 
 impl Frames {
     pub(super) fn new(body: Body, encoding: Encoding) -> Self {
-        Self { body, waiting: BytesMut::new(), encoding }
+        Self { body, buffer: BytesMut::new(), encoding }
     }
 
     pub(super) fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    pub(super) async fn next(&mut self, patience: Duration) -> Next {
+    pub(super) async fn next(&mut self, limit: Duration) -> NextFrame {
         loop {
-            match cut(&mut self.waiting, self.encoding) {
-                Ok(Some(frame)) => return Next::Frame(frame),
+            match take_frame(&mut self.buffer, self.encoding) {
+                Ok(Some(frame)) => return NextFrame::Frame(frame),
                 Ok(None) => {}
-                Err(why) => return Next::Broken(why),
+                Err(why) => return NextFrame::Broken(why),
             }
-            match timeout(patience, self.body.frame()).await {
-                Err(_) => return Next::Silent,
-                Ok(None) if self.waiting.is_empty() => return Next::End,
-                Ok(None) => return Next::Broken("the connection ended inside an event".to_owned()),
-                Ok(Some(Err(e))) => return Next::Broken(e.to_string()),
+            match timeout(limit, self.body.frame()).await {
+                Err(_) => return NextFrame::TimedOut,
+                Ok(None) if self.buffer.is_empty() => return NextFrame::End,
+                Ok(None) => {
+                    return NextFrame::Broken(
+                        "the connection was closed in the middle of an event".to_owned(),
+                    );
+                }
+                Ok(Some(Err(e))) => return NextFrame::Broken(e.to_string()),
                 Ok(Some(Ok(frame))) => {
                     if let Ok(data) = frame.into_data() {
-                        self.waiting.extend_from_slice(&data);
+                        self.buffer.extend_from_slice(&data);
                     }
                 }
             }
@@ -60,31 +64,31 @@ impl Frames {
     }
 }
 
-/// Takes the first frame off the bytes that have come, if it is complete.
-fn cut(waiting: &mut BytesMut, encoding: Encoding) -> Result<Option<Bytes>, String> {
+/// Takes the first frame from the buffer, if it is complete.
+fn take_frame(buffer: &mut BytesMut, encoding: Encoding) -> Result<Option<Bytes>, String> {
     match encoding {
         Encoding::Protobuf => {
-            let Some(head) = waiting.first_chunk::<4>() else { return Ok(None) };
+            let Some(head) = buffer.first_chunk::<4>() else { return Ok(None) };
             let length = u32::from_be_bytes(*head) as usize;
-            if length > LARGEST {
-                return Err(format!("an event of {length} bytes"));
+            if length > MAX_FRAME {
+                return Err(format!("event length {length} exceeds the maximum of {MAX_FRAME} bytes"));
             }
-            if waiting.len() < head.len() + length {
-                waiting.reserve(head.len() + length - waiting.len());
+            if buffer.len() < head.len() + length {
+                buffer.reserve(head.len() + length - buffer.len());
                 return Ok(None);
             }
-            waiting.advance(4);
-            Ok(Some(waiting.split_to(length).freeze()))
+            buffer.advance(4);
+            Ok(Some(buffer.split_to(length).freeze()))
         }
         Encoding::Json => loop {
-            let Some(end) = waiting.iter().position(|byte| *byte == b'\n') else {
-                return if waiting.len() > LARGEST {
-                    Err("an event without end".to_owned())
+            let Some(end) = buffer.iter().position(|byte| *byte == b'\n') else {
+                return if buffer.len() > MAX_FRAME {
+                    Err(format!("an event exceeds the maximum of {MAX_FRAME} bytes"))
                 } else {
                     Ok(None)
                 };
             };
-            let line = waiting.split_to(end + 1).freeze();
+            let line = buffer.split_to(end + 1).freeze();
             if !line.trim_ascii().is_empty() {
                 return Ok(Some(line));
             }
@@ -97,25 +101,25 @@ mod tests {
     use super::*;
 
     fn check(encoding: Encoding, bytes: &[u8], frames: &[&[u8]], rest: &[u8]) {
-        // However the bytes are cut by the network.
+        // In pieces of every size.
         for size in 1..=bytes.len() {
-            let mut waiting = BytesMut::new();
+            let mut buffer = BytesMut::new();
             let mut got = Vec::new();
             for piece in bytes.chunks(size) {
-                waiting.extend_from_slice(piece);
-                while let Some(frame) = cut(&mut waiting, encoding).unwrap() {
+                buffer.extend_from_slice(piece);
+                while let Some(frame) = take_frame(&mut buffer, encoding).unwrap() {
                     got.push(frame);
                 }
             }
             assert_eq!(
-                (&*got, &*waiting),
+                (&*got, &*buffer),
                 (&*frames.iter().map(|it| Bytes::copy_from_slice(it)).collect::<Vec<_>>(), rest)
             );
         }
     }
 
     #[test]
-    fn frames_are_cut_out() {
+    fn frames_are_split_however_the_bytes_arrive() {
         check(
             Encoding::Protobuf,
             b"\0\0\0\x03abc\0\0\0\0\0\0\0\x02de\0\0\0\x09f",
@@ -126,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_are_none() {
-        assert!(cut(&mut BytesMut::from(&b"HTTP"[..]), Encoding::Protobuf).is_err());
+    fn lengths_beyond_the_limit_are_errors() {
+        assert!(take_frame(&mut BytesMut::from(&b"HTTP"[..]), Encoding::Protobuf).is_err());
     }
 }

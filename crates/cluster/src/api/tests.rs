@@ -1,4 +1,4 @@
-//! Lists and watches against an API server that follows a script.
+//! Lists and watches against a scripted API server.
 
 mod checks;
 mod json;
@@ -24,31 +24,31 @@ use server::{DEADLINE, Server, service};
 
 /// Long where tests do not wait, short where they do.
 const LIMITS: Limits = Limits {
-    answer: Duration::from_secs(10),
-    list_silence: Duration::from_secs(10),
-    list: Duration::from_secs(20),
+    response_timeout: Duration::from_secs(10),
+    list_event_timeout: Duration::from_secs(10),
+    list_timeout: Duration::from_secs(20),
     watch_silence: Duration::from_secs(20),
-    check: Duration::from_secs(3600),
-    check_answer: Duration::from_secs(10),
-    grace: Duration::from_secs(10),
-    behind: Duration::from_secs(20),
-    relist: Duration::from_secs(3600),
-    vanished: Duration::from_secs(30),
-    first_answer: Duration::from_secs(5),
-    steady: Duration::ZERO,
-    pause: Duration::from_millis(10),
-    longest_pause: Duration::from_millis(100),
+    census_interval: Duration::from_secs(3600),
+    census_timeout: Duration::from_secs(10),
+    delivery_grace: Duration::from_secs(10),
+    max_lag: Duration::from_secs(20),
+    relist_interval: Duration::from_secs(3600),
+    peer_timeout: Duration::from_secs(30),
+    first_response: Duration::from_secs(5),
+    stable_after: Duration::ZERO,
+    first_backoff: Duration::from_millis(10),
+    max_backoff: Duration::from_millis(100),
     pages_since: (1, 34),
 };
 
 fn watch(server: &Server, kinds: &[Kind], limits: Limits) -> Cluster {
-    keep_lines();
+    collect_log();
     let source = Source::Endpoint { url: server.url.clone(), tls: None };
     let want = Want { kinds: kinds.to_vec(), ..Want::default() };
     start(&source, &want, limits, &Handle::current()).unwrap()
 }
 
-fn keep_lines() {
+fn collect_log() {
     static LOG: std::sync::Once = std::sync::Once::new();
     LOG.call_once(|| set_logger(|_: Level, line| LINES.lock().unwrap().push(line.to_owned())));
 }
@@ -68,7 +68,7 @@ fn logged(server: &Server) -> Vec<String> {
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + DEADLINE;
     while !is_so() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
@@ -97,7 +97,7 @@ const WEB: &str = "[10.0.0.1]";
 async fn with_web(limits: Limits) -> (Server, Cluster, server::Stream) {
     let mut server = Server::start().await;
     let cluster = watch(&server, &[Kind::Service], limits);
-    let stream = server.asked(STREAMED).await.stream();
+    let stream = server.request(STREAMED).await.stream();
     stream.added(&service("web", "10.0.0.1", 3));
     stream.list_ends("5");
     until("it is synced", || cluster.has_synced()).await;

@@ -1,4 +1,4 @@
-//! Writing to the tables of addresses.
+//! Updates the address tables.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use crate::shards::Shards;
 use crate::snapshot::Owner;
 
 /// The addresses of one owner.
-pub(super) struct Holding {
+pub(super) struct OwnedAddresses {
     owner: Owner,
     /// Ascending, without doubles.
     addresses: Vec<IpAddr>,
 }
 
-impl Holding {
+impl OwnedAddresses {
     pub fn new(owner: Owner, addresses: impl Iterator<Item = IpAddr>) -> Self {
         let mut addresses: Vec<_> = addresses.collect();
         addresses.sort_unstable();
@@ -30,25 +30,25 @@ impl Holding {
 pub(super) fn replace(
     table: &mut Shards<Arc<Owner>>,
     hash: impl Fn(IpAddr) -> u64,
-    old: Option<&Holding>,
-    new: Option<&Holding>,
+    old: Option<&OwnedAddresses>,
+    new: Option<&OwnedAddresses>,
 ) {
-    // All rows of an owner share its name, also those that come later.
-    let mut name = None;
+    // All rows of an owner share one allocation, also rows that are added later.
+    let mut shared_owner = None;
     if let Some(old) = old {
         for &address in &old.addresses {
             let is = |owner: &Arc<Owner>| **owner == old.owner;
             if !new.is_some_and(|new| new.has(&old.owner, address)) {
                 table.remove(hash(address), is);
-            } else if name.is_none() {
-                name = table.find(hash(address), is).cloned();
+            } else if shared_owner.is_none() {
+                shared_owner = table.find(hash(address), is).cloned();
             }
         }
     }
     if let Some(new) = new {
         for &address in &new.addresses {
             if !old.is_some_and(|old| old.has(&new.owner, address)) {
-                let owner = Arc::clone(name.get_or_insert_with(|| Arc::new(new.owner.clone())));
+                let owner = Arc::clone(shared_owner.get_or_insert_with(|| Arc::new(new.owner.clone())));
                 table.insert(hash(address), owner, |other| **other < new.owner);
             }
         }

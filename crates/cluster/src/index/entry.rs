@@ -1,4 +1,4 @@
-//! Writing to entries.
+//! Updates entries.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::shards::edit;
 use crate::snapshot::{Entry, Snapshot};
 
 impl Snapshot {
-    /// Changes the entry of a key, which comes into being and goes as there is something in it.
+    /// Edits the entry of a key; adds a missing one, removes an empty one.
     pub(super) fn edit_entry(&mut self, key: &Key, edit: impl FnOnce(&mut Entry)) {
         let hash = self.hash(key.as_bytes());
         let is = |entry: &Arc<Entry>| entry.key == *key;
@@ -38,12 +38,12 @@ impl Entry {
     }
 }
 
-/// Puts a slice into its place in an entry's list; None takes it out.
+/// Adds or replaces a slice in an entry's sorted list; None removes it.
 pub(super) fn set_slice(slices: &mut Box<[Arc<EndpointSlice>]>, key: &Key, new: Option<&Arc<EndpointSlice>>) {
     match (slices.binary_search_by(|slice| slice.key.cmp(key)), new) {
         (Ok(at), Some(new)) => slices[at] = Arc::clone(new),
         (Ok(at), None) => drop(edit(slices, |slices| slices.remove(at))),
-        // Most Services have one slice for ever.
+        // Exactly one more, since most Services never have a second slice.
         (Err(at), Some(new)) => edit(slices, |slices| {
             slices.reserve_exact(1);
             slices.insert(at, Arc::clone(new));

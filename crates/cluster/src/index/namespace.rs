@@ -1,10 +1,10 @@
-//! Namespaces: that they exist, and which selectors they fit.
+//! Namespaces: their existence and the selectors that match them.
 
 use std::sync::Arc;
 
-use super::known::Known;
-use super::shared::PortLists;
-use super::{Index, Indexed, Moves};
+use super::intern::PortLists;
+use super::store::Store;
+use super::{Index, Indexed, ModifiedParts};
 use crate::object::{Kind, Namespace};
 use crate::snapshot::Snapshot;
 
@@ -15,11 +15,11 @@ impl Indexed for Namespace {
         self.name.as_bytes()
     }
 
-    fn known(index: &mut Index) -> &mut Known<Self> {
+    fn store(index: &mut Index) -> &mut Store<Self> {
         &mut index.namespaces
     }
 
-    fn share(&mut self, _: &Snapshot, _: &mut PortLists) {}
+    fn intern(&mut self, _: &Snapshot, _: &mut PortLists) {}
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {
         let Some(any) = new.or(old) else { return };
@@ -30,8 +30,8 @@ impl Indexed for Namespace {
         }
     }
 
-    /// CoreDNS's serials do not move with namespaces.
-    fn moves(_: Option<&Self>, _: Option<&Self>) -> Moves {
-        Moves::default()
+    /// Namespaces do not change CoreDNS's serials.
+    fn modified_parts(_: Option<&Self>, _: Option<&Self>) -> ModifiedParts {
+        ModifiedParts::default()
     }
 }

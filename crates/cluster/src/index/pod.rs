@@ -1,11 +1,11 @@
-//! Pods: found by their addresses only.
+//! Pods: found by address only.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::known::Known;
-use super::shared::PortLists;
-use super::{Index, Indexed, Moves};
+use super::intern::PortLists;
+use super::store::Store;
+use super::{Index, Indexed, ModifiedParts};
 use crate::object::{Kind, Pod};
 use crate::snapshot::Snapshot;
 
@@ -16,11 +16,11 @@ impl Indexed for Pod {
         self.key.as_bytes()
     }
 
-    fn known(index: &mut Index) -> &mut Known<Self> {
+    fn store(index: &mut Index) -> &mut Store<Self> {
         &mut index.pods
     }
 
-    fn share(&mut self, _: &Snapshot, _: &mut PortLists) {}
+    fn intern(&mut self, _: &Snapshot, _: &mut PortLists) {}
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {
         let hash = tables.address_hasher();
@@ -33,12 +33,12 @@ impl Indexed for Pod {
         }
     }
 
-    fn moves(old: Option<&Self>, new: Option<&Self>) -> Moves {
+    fn modified_parts(old: Option<&Self>, new: Option<&Self>) -> ModifiedParts {
         let same = match (old, new) {
             (Some(old), Some(new)) => old.ips == new.ips && old.selected == new.selected,
             _ => false,
         };
-        Moves { internal: !same, ..Moves::default() }
+        ModifiedParts { internal: !same, ..ModifiedParts::default() }
     }
 }
 

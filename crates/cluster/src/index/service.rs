@@ -1,12 +1,12 @@
-//! Services: an entry each, and their addresses inside and outside.
+//! Services: an entry each, and their cluster IPs and external addresses.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::addresses::{self, Holding};
-use super::known::Known;
-use super::shared::PortLists;
-use super::{Index, Indexed, Moves};
+use super::addresses::{self, OwnedAddresses};
+use super::intern::PortLists;
+use super::store::Store;
+use super::{Index, Indexed, ModifiedParts};
 use crate::object::{External, Kind, Service};
 use crate::snapshot::{Owner, Snapshot};
 
@@ -17,18 +17,18 @@ impl Indexed for Service {
         self.key.as_bytes()
     }
 
-    fn known(index: &mut Index) -> &mut Known<Self> {
+    fn store(index: &mut Index) -> &mut Store<Self> {
         &mut index.services
     }
 
-    fn share(&mut self, tables: &Snapshot, ports: &mut PortLists) {
-        tables.share_key(&mut self.key);
-        ports.share(&mut self.ports);
+    fn intern(&mut self, tables: &Snapshot, ports: &mut PortLists) {
+        tables.intern_key(&mut self.key);
+        ports.intern(&mut self.ports);
     }
 
     #[cfg(test)]
-    fn strike(&self) {
-        crate::poison::strike(crate::poison::IN_INDEX, self);
+    fn panic_if_poisoned(&self) {
+        crate::poison::panic_if_service_poisoned(crate::poison::IN_INDEX, self);
     }
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {
@@ -36,27 +36,27 @@ impl Indexed for Service {
         tables.edit_entry(&any.key, |entry| entry.service = new.cloned());
 
         let hash = tables.address_hasher();
-        let inside = |service: &Arc<Self>| holding(service, service.cluster_ips().iter().copied());
-        let (before, after) = (old.map(inside), new.map(inside));
+        let internal = |service: &Arc<Self>| owned_addresses(service, service.cluster_ips().iter().copied());
+        let (before, after) = (old.map(internal), new.map(internal));
         addresses::replace(&mut tables.addresses, &hash, before.as_ref(), after.as_ref());
 
-        let has_outside = |service: &&Arc<Self>| !service.external.is_empty();
-        let outside = |service: &Arc<Self>| holding(service, external_addresses(service));
-        let (before, after) = (old.filter(has_outside).map(outside), new.filter(has_outside).map(outside));
+        let is_external = |service: &&Arc<Self>| !service.external.is_empty();
+        let external = |service: &Arc<Self>| owned_addresses(service, external_addresses(service));
+        let (before, after) = (old.filter(is_external).map(external), new.filter(is_external).map(external));
         addresses::replace(&mut tables.external, &hash, before.as_ref(), after.as_ref());
     }
 
-    fn moves(old: Option<&Self>, new: Option<&Self>) -> Moves {
+    fn modified_parts(old: Option<&Self>, new: Option<&Self>) -> ModifiedParts {
         let has_external =
             |service: Option<&Self>| service.is_some_and(|service| !service.external.is_empty());
         match (old, new) {
-            // To some selector, a Service that fits it from now on is a new one.
-            (Some(old), Some(new)) if old.selected == new.selected => Moves {
+            // To a selector that matches only now, the Service is new.
+            (Some(old), Some(new)) if old.selected == new.selected => ModifiedParts {
                 internal: old.kind != new.kind || old.ports != new.ports,
                 external: old.external != new.external || old.ports != new.ports,
                 multicluster: false,
             },
-            _ => Moves {
+            _ => ModifiedParts {
                 internal: true,
                 external: has_external(old) || has_external(new),
                 multicluster: false,
@@ -65,8 +65,8 @@ impl Indexed for Service {
     }
 }
 
-fn holding(service: &Service, addresses: impl Iterator<Item = IpAddr>) -> Holding {
-    Holding::new(Owner::Service(service.key.clone()), addresses)
+fn owned_addresses(service: &Service, addresses: impl Iterator<Item = IpAddr>) -> OwnedAddresses {
+    OwnedAddresses::new(Owner::Service(service.key.clone()), addresses)
 }
 
 fn external_addresses(service: &Service) -> impl Iterator<Item = IpAddr> {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::addresses::{self, Holding};
-use super::known::Known;
-use super::shared::PortLists;
-use super::{Index, Indexed, Moves};
+use super::addresses::{self, OwnedAddresses};
+use super::intern::PortLists;
+use super::store::Store;
+use super::{Index, Indexed, ModifiedParts};
 use crate::object::{Kind, ServiceImport};
 use crate::snapshot::{Owner, Snapshot};
 
@@ -16,27 +16,28 @@ impl Indexed for ServiceImport {
         self.key.as_bytes()
     }
 
-    fn known(index: &mut Index) -> &mut Known<Self> {
+    fn store(index: &mut Index) -> &mut Store<Self> {
         &mut index.imports
     }
 
-    fn share(&mut self, tables: &Snapshot, ports: &mut PortLists) {
-        tables.share_key(&mut self.key);
-        ports.share(&mut self.ports);
+    fn intern(&mut self, tables: &Snapshot, ports: &mut PortLists) {
+        tables.intern_key(&mut self.key);
+        ports.intern(&mut self.ports);
     }
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {
         let Some(any) = new.or(old) else { return };
         tables.edit_entry(&any.key, |entry| entry.import = new.cloned());
 
-        let holding =
-            |import: &Arc<Self>| Holding::new(Owner::Import(import.key.clone()), import.ips.iter().copied());
-        let (before, after) = (old.map(holding), new.map(holding));
+        let owned_addresses = |import: &Arc<Self>| {
+            OwnedAddresses::new(Owner::Import(import.key.clone()), import.ips.iter().copied())
+        };
+        let (before, after) = (old.map(owned_addresses), new.map(owned_addresses));
         let hash = tables.address_hasher();
         addresses::replace(&mut tables.addresses, hash, before.as_ref(), after.as_ref());
     }
 
-    fn moves(_: Option<&Self>, _: Option<&Self>) -> Moves {
-        Moves { multicluster: true, ..Moves::default() }
+    fn modified_parts(_: Option<&Self>, _: Option<&Self>) -> ModifiedParts {
+        ModifiedParts { multicluster: true, ..ModifiedParts::default() }
     }
 }

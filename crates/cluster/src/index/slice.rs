@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::addresses::{self, Holding};
+use super::addresses::{self, OwnedAddresses};
 use super::entry::set_slice;
-use super::known::Known;
-use super::shared::PortLists;
-use super::{Index, Indexed, Moves};
+use super::intern::PortLists;
+use super::store::Store;
+use super::{Index, Indexed, ModifiedParts};
 use crate::key::Key;
 use crate::object::{EndpointSlice, Kind};
 use crate::snapshot::{Entry, Owner, Snapshot};
@@ -18,29 +18,30 @@ impl Indexed for EndpointSlice {
         self.key.as_bytes()
     }
 
-    fn known(index: &mut Index) -> &mut Known<Self> {
+    fn store(index: &mut Index) -> &mut Store<Self> {
         &mut index.slices
     }
 
-    fn share(&mut self, tables: &Snapshot, ports: &mut PortLists) {
+    fn intern(&mut self, tables: &Snapshot, ports: &mut PortLists) {
         let imported = self.imported.as_deref_mut().map(|imported| &mut imported.service);
-        self.service.iter_mut().chain(imported).for_each(|entry| tables.share_key(entry));
-        ports.share(&mut self.ports);
+        self.service.iter_mut().chain(imported).for_each(|entry| tables.intern_key(entry));
+        ports.intern(&mut self.ports);
     }
 
     fn place(tables: &mut Snapshot, old: Option<&Arc<Self>>, new: Option<&Arc<Self>>) {
         place_in(tables, old, new, |slice| slice.service.as_ref(), |entry| &mut entry.slices);
         place_in(tables, old, new, import_of, |entry| &mut entry.imported);
 
-        let (before, after) = (old.and_then(|old| holding(old)), new.and_then(|new| holding(new)));
+        let (before, after) =
+            (old.and_then(|old| owned_addresses(old)), new.and_then(|new| owned_addresses(new)));
         let hash = tables.address_hasher();
         addresses::replace(&mut tables.addresses, hash, before.as_ref(), after.as_ref());
     }
 
-    /// All that is kept of a slice shows in answers. A slice of nobody shows nowhere.
-    fn moves(old: Option<&Self>, new: Option<&Self>) -> Moves {
+    /// All fields of a slice affect answers; a slice without a Service or ServiceImport affects none.
+    fn modified_parts(old: Option<&Self>, new: Option<&Self>) -> ModifiedParts {
         let any = |has: fn(&Self) -> bool| old.is_some_and(has) || new.is_some_and(has);
-        Moves {
+        ModifiedParts {
             internal: any(|slice| slice.service.is_some()),
             external: false,
             multicluster: any(|slice| slice.imported.is_some()),
@@ -52,7 +53,7 @@ fn import_of(slice: &EndpointSlice) -> Option<&Key> {
     Some(&slice.imported.as_ref()?.service)
 }
 
-/// Puts a slice into the entry it belongs to, and takes it out of the one it belonged to.
+/// Moves a slice to its entry, from the one it was in before.
 fn place_in(
     tables: &mut Snapshot,
     old: Option<&Arc<EndpointSlice>>,
@@ -71,13 +72,13 @@ fn place_in(
     }
 }
 
-/// A slice that belongs to a Service and to a ServiceImport has its addresses once, by the Service.
-fn holding(slice: &EndpointSlice) -> Option<Holding> {
+/// A slice of both a Service and a ServiceImport owns its addresses once, through the Service.
+fn owned_addresses(slice: &EndpointSlice) -> Option<OwnedAddresses> {
     let key = slice.key.clone();
     let owner = match (&slice.service, import_of(slice)) {
         (Some(entry), _) => Owner::Slice { entry: entry.clone(), slice: key },
         (None, Some(entry)) => Owner::ImportedSlice { entry: entry.clone(), slice: key },
         (None, None) => return None,
     };
-    Some(Holding::new(owner, slice.endpoints.iter().map(|endpoint| endpoint.address)))
+    Some(OwnedAddresses::new(owner, slice.endpoints.iter().map(|endpoint| endpoint.address)))
 }

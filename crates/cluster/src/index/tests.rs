@@ -1,4 +1,4 @@
-//! Changes in, what is visible out.
+//! Applies changes and compares the visible state.
 
 mod build;
 mod model;
@@ -12,9 +12,9 @@ use self::build::*;
 use super::{Change, Index};
 use crate::object::{Kind, Object};
 use crate::snapshot::{Entry, Holder, Snapshot};
-use crate::want::Selected;
+use crate::want::SelectorSet;
 
-/// Takes changes in and compares every line of what is visible then.
+/// Applies changes and compares every line of the visible state.
 fn check(changes: &[Change], visible: &[&str]) {
     let mut index = Index::new();
     for change in changes {
@@ -149,7 +149,7 @@ fn external_addresses_are_held_apart() {
 }
 
 #[test]
-fn namespaces_exist_and_fit_selectors() {
+fn namespaces_exist_and_match_selectors() {
     check(
         &[namespace("shop", 1).apply(), namespace("shop", 2).apply(), namespace("b", 0).apply()],
         &["namespace b 0", "namespace shop 2"],
@@ -188,12 +188,12 @@ fn a_list_replaces_what_was_there_when_it_ends() {
         ],
     );
     check(&[ends()], &["synced Service", "namespace n 0"]);
-    // A list that was cut off does not count.
+    // A list that did not end has no effect.
     check(
         &[a.apply(), Change::ListBegins(Kind::Service), b.apply(), ends()],
         &["synced Service", "namespace n 0", "n/b: Service", "10.0.0.2: Service n/b"],
     );
-    // Without a beginning there is nothing to compare with.
+    // Without a beginning, the end of a list removes nothing.
     check(
         &[a.apply(), ends(), ends()],
         &["synced Service", "namespace n 0", "n/a: Service", "10.0.0.1: Service n/a"],
@@ -239,14 +239,14 @@ fn a_change_in_a_slice_leaves_the_rows_of_its_other_addresses_alone() {
 
     let snapshot = index.snapshot();
     let owners: std::collections::BTreeSet<_> = snapshot.addresses.iter().map(Arc::as_ptr).collect();
-    assert_eq!(owners.len(), 1, "all rows of a slice share its name");
+    assert_eq!(owners.len(), 1, "all rows of a slice share one owner");
 }
 
-/// All that can be seen of a snapshot.
+/// The visible state of a snapshot.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct View {
     entries: BTreeMap<String, Entry>,
-    namespaces: BTreeMap<String, Selected>,
+    namespaces: BTreeMap<String, SelectorSet>,
     holders: BTreeMap<IpAddr, Vec<Object>>,
     external: BTreeMap<IpAddr, Vec<Object>>,
     synced: Vec<Kind>,
@@ -281,9 +281,9 @@ impl View {
         assert_eq!(
             snapshot.addresses.iter().count() + snapshot.pods.iter().count(),
             rows,
-            "an address of nobody"
+            "an address without an owner"
         );
-        assert_eq!(snapshot.external.iter().count(), external_rows, "an external address of nobody");
+        assert_eq!(snapshot.external.iter().count(), external_rows, "an external address without an owner");
         view
     }
 }
@@ -297,7 +297,7 @@ fn object(holder: Holder) -> Object {
     }
 }
 
-/// A view for people.
+/// A view as text lines.
 fn lines(snapshot: &Snapshot) -> Vec<String> {
     let view = View::of(snapshot);
     let mut lines: Vec<String> = view.synced.iter().map(|kind| format!("synced {}", kind.name())).collect();

@@ -1,26 +1,26 @@
-//! What the API server would have filled in, as far as answers depend on it.
+//! Defaults that the API server would set, as far as answers depend on them.
 
-use crate::api::message::{Namespace, Pair, PodIp, Raw, ServicePort};
+use crate::api::message::{ApiObject, Namespace, Pair, PodIp, ServicePort};
 
 const TCP: &str = "TCP";
-/// Every namespace has its name as a label, for selectors that mean one namespace.
+/// Every namespace has its name as a label, for selectors of one namespace.
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
-pub(super) fn fill_in(raw: &mut Raw) {
+pub(super) fn apply_defaults(raw: &mut ApiObject) {
     match raw {
-        Raw::Namespace(it) => {
+        ApiObject::Namespace(it) => {
             it.metadata.labels.retain(|pair| pair.key != NAME_LABEL);
             it.metadata.labels.push(Pair::new(NAME_LABEL, &it.metadata.name));
             return;
         }
-        Raw::Service(it) => it.spec.ports.iter_mut().for_each(protocol),
-        Raw::ServiceImport(it) => it.spec.ports.iter_mut().for_each(protocol),
-        Raw::EndpointSlice(it) => {
+        ApiObject::Service(it) => it.spec.ports.iter_mut().for_each(protocol),
+        ApiObject::ServiceImport(it) => it.spec.ports.iter_mut().for_each(protocol),
+        ApiObject::EndpointSlice(it) => {
             for port in &mut it.ports {
                 port.protocol.get_or_insert_with(|| TCP.to_owned());
             }
         }
-        Raw::Pod(it) => {
+        ApiObject::Pod(it) => {
             if it.status.pod_ips.is_empty() && !it.status.pod_ip.is_empty() {
                 it.status.pod_ips = vec![PodIp { ip: it.status.pod_ip.clone() }];
             }
@@ -32,12 +32,12 @@ pub(super) fn fill_in(raw: &mut Raw) {
     }
 }
 
-/// A namespace that is only mentioned.
-pub(super) fn mentioned(name: &str) -> Raw {
+/// A namespace without a manifest of its own.
+pub(super) fn implied_namespace(name: &str) -> ApiObject {
     let mut namespace = Namespace::default();
     namespace.metadata.name = name.to_owned();
-    let mut raw = Raw::Namespace(namespace);
-    fill_in(&mut raw);
+    let mut raw = ApiObject::Namespace(namespace);
+    apply_defaults(&mut raw);
     raw
 }
 

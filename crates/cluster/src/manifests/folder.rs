@@ -1,4 +1,4 @@
-//! The files of a folder: which there are, which have changed, and what they said when they last made sense.
+//! Scans a folder for changed files and keeps the objects of each file's last valid version.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,23 +11,23 @@ use files::Stamp;
 use super::defaults;
 use super::document::{self, Contents, Format};
 use crate::api::convert;
-use crate::api::message::Raw;
+use crate::api::message::ApiObject;
 use crate::object::{Identity, Kind, Object};
-use crate::watch::{Shared, Version};
+use crate::watch::{SharedState, Version};
 
-/// How much a folder may hold; what is beyond it is skipped.
+/// Size limits of a folder; files beyond them are skipped.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
-    /// The size of a file in bytes.
+    /// Maximum size of a file in bytes.
     pub file: u64,
-    /// The size of all files together, the first ones by name.
+    /// Maximum size of all files together, in the order of their names.
     pub total: u64,
-    /// How many entries there are, with those of sub-folders.
+    /// Maximum number of entries, including those of sub-folders.
     pub entries: usize,
 }
 
 impl Default for Bounds {
-    /// Ten times what a large cluster is as YAML.
+    /// Ten times the size of a large cluster as YAML.
     fn default() -> Self {
         Self { file: files::DEFAULT_LIMIT, total: 256 << 20, entries: 65_536 }
     }
@@ -35,28 +35,28 @@ impl Default for Bounds {
 
 const TASK: &str = "cluster-manifests-file";
 
-/// The folder and what is known of its files. Cheap to clone: scans that hang keep one of their own.
+/// The folder and the objects of its files. Cheap to clone: each scan works on a clone, which a hung scan keeps.
 #[derive(Clone)]
 pub(super) struct Folder {
     path: PathBuf,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     bounds: Bounds,
     files: Arc<BTreeMap<PathBuf, File>>,
-    /// Namespaces that are in no file but mentioned in some.
-    mentioned: Arc<[Object]>,
-    /// What was logged already of objects in several files.
-    doubles: Arc<BTreeSet<String>>,
-    /// What cannot be read, and why, as it was logged.
+    /// Namespaces that objects are in, but that have no manifest.
+    implied_namespaces: Arc<[Object]>,
+    /// Problems already logged about objects in several files.
+    duplicates: Arc<BTreeSet<String>>,
+    /// Paths that cannot be read, and why, as already logged.
     unreadable: Arc<BTreeMap<PathBuf, String>>,
     scanned: bool,
-    /// How many files were read so far.
-    readings: u64,
+    /// Number of files read so far.
+    reads: u64,
 }
 
-/// What a look at the folder found.
+/// The result of a scan.
 pub(super) struct Scan {
     pub changed: bool,
-    /// Only those that are new: a mistake is told once, not every second.
+    /// New ones only, so that a problem is logged once and not every second.
     pub problems: Vec<String>,
 }
 
@@ -68,79 +68,79 @@ struct File {
 }
 
 impl Folder {
-    pub(super) fn new(path: PathBuf, shared: Arc<Shared>, bounds: Bounds) -> Self {
+    pub(super) fn new(path: PathBuf, shared: Arc<SharedState>, bounds: Bounds) -> Self {
         Self {
             path,
             shared,
             bounds,
             files: Arc::default(),
-            mentioned: Arc::default(),
-            doubles: Arc::default(),
+            implied_namespaces: Arc::default(),
+            duplicates: Arc::default(),
             unreadable: Arc::default(),
             scanned: false,
-            readings: 0,
+            reads: 0,
         }
     }
 
-    /// Reads what has changed. Takes and gives itself back, since it runs on a thread that may block.
+    /// Reads changed files. Takes and returns the folder, since it runs on a thread that may block.
     pub(super) fn scan(mut self) -> (Self, io::Result<Scan>) {
-        let scan = self.look();
+        let scan = self.rescan();
         (self, scan)
     }
 
-    /// Everything of one kind.
+    /// All objects of one kind.
     pub(super) fn objects(&self, kind: Kind) -> Vec<(Object, Version)> {
-        let written = self.files.values().flat_map(|file| file.objects.iter().map(|it| (it, file.version)));
-        let mentioned = self.mentioned.iter().map(|it| (it, Version::default()));
-        let all = written.chain(mentioned).filter(|(object, _)| object.kind() == kind);
+        let parsed = self.files.values().flat_map(|file| file.objects.iter().map(|it| (it, file.version)));
+        let implied_namespaces = self.implied_namespaces.iter().map(|it| (it, Version::default()));
+        let all = parsed.chain(implied_namespaces).filter(|(object, _)| object.kind() == kind);
         all.map(|(object, version)| (object.clone(), version)).collect()
     }
 
-    fn look(&mut self) -> io::Result<Scan> {
-        let mut found = Found::new(self.bounds.entries);
-        found.walk(&self.path)?;
+    fn rescan(&mut self) -> io::Result<Scan> {
+        let mut listing = FolderListing::new(self.bounds.entries);
+        listing.walk(&self.path)?;
         let mut scan = Scan { changed: !self.scanned, problems: Vec::new() };
         self.scanned = true;
-        if self.files.keys().any(|path| found.lacks(path)) {
-            Arc::make_mut(&mut self.files).retain(|path, _| !found.lacks(path));
+        if self.files.keys().any(|path| listing.is_removed(path)) {
+            Arc::make_mut(&mut self.files).retain(|path, _| !listing.is_removed(path));
             scan.changed = true;
         }
         let mut total = 0;
-        for (path, format) in found.files {
+        for (path, format) in listing.files {
             if let Err(why) = self.read(&path, format, &mut total, &mut scan) {
-                found.unreadable.insert(path, why);
+                listing.unreadable.insert(path, why);
             }
         }
-        let logged = std::mem::replace(&mut self.unreadable, Arc::new(found.unreadable));
+        let logged = std::mem::replace(&mut self.unreadable, Arc::new(listing.unreadable));
         for (path, why) in self.unreadable.iter().filter(|(path, why)| logged.get(*path) != Some(*why)) {
-            scan.problems.push(format!("{}: skipped, {why}", path.display()));
+            scan.problems.push(format!("{}: skipped: {why}", path.display()));
         }
         if scan.changed {
-            let doubles = self.doubles();
-            scan.problems.extend(doubles.difference(&self.doubles).cloned());
-            self.doubles = Arc::new(doubles);
-            self.mentioned = self.mentioned().into();
+            let duplicates = self.duplicates();
+            scan.problems.extend(duplicates.difference(&self.duplicates).cloned());
+            self.duplicates = Arc::new(duplicates);
+            self.implied_namespaces = self.implied_namespaces().into();
         }
         Ok(scan)
     }
 
-    /// Reads a file if it has changed. An error says why it is not read; then it keeps what it said before.
+    /// Reads a file if it has changed. On an error, the reason why it is skipped, it keeps its previous objects.
     fn read(&mut self, path: &Path, format: Format, total: &mut u64, scan: &mut Scan) -> Result<(), String> {
         let is_link = || fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
         let is_gone = |e: &io::Error| e.kind() == ErrorKind::NotFound && !is_link();
-        // A link is followed, but nothing is opened: opening a FIFO or a device may have consequences.
+        // Follows links without opening anything: opening a FIFO or a device may have side effects.
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
             // The next scan will not find it.
             Err(e) if is_gone(&e) => return Ok(()),
-            Err(e) if e.kind() == ErrorKind::NotFound => return Err("it is a link to nothing".to_owned()),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Err("dangling symbolic link".to_owned()),
             Err(e) => return Err(e.to_string()),
         };
         if !metadata.is_file() {
-            return Err("it is not a regular file".to_owned());
+            return Err("not a regular file".to_owned());
         }
         if metadata.len() > self.bounds.file {
-            return Err(format!("it is larger than {}", size(self.bounds.file)));
+            return Err(format!("larger than {}", size(self.bounds.file)));
         }
         *total += metadata.len();
         let stamp = Stamp::of(&metadata);
@@ -149,7 +149,10 @@ impl Folder {
             return Ok(());
         }
         if *total > self.bounds.total {
-            return Err(format!("it and those before it are larger than {}", size(self.bounds.total)));
+            return Err(format!(
+                "this and the files before it are larger than {} together",
+                size(self.bounds.total)
+            ));
         }
         let bytes = match files::read(path, self.bounds.file) {
             Ok(bytes) => bytes,
@@ -163,8 +166,8 @@ impl Folder {
         let is_good = problems.is_empty() || known.is_none();
         scan.problems.extend(problems.iter().map(|what| format!("{}: {what}", path.display())));
         scan.changed |= is_good;
-        self.readings += 1;
-        let version = Version::of_reading(self.readings);
+        self.reads += 1;
+        let version = Version::of_file_read(self.reads);
         let files = Arc::make_mut(&mut self.files);
         let file = files.entry(path.to_owned()).or_insert(File { stamp, objects: Vec::new(), version });
         file.stamp = stamp;
@@ -174,10 +177,10 @@ impl Folder {
         Ok(())
     }
 
-    /// An object that makes this panic is a problem and left out.
-    fn convert(&self, raw: Vec<Raw>, problems: &mut Vec<String>) -> Vec<Object> {
-        let convert = |mut raw: Raw| {
-            defaults::fill_in(&mut raw);
+    /// An object whose conversion panics is reported as a problem and skipped.
+    fn convert(&self, raw: Vec<ApiObject>, problems: &mut Vec<String>) -> Vec<Object> {
+        let convert = |mut raw: ApiObject| {
+            defaults::apply_defaults(&mut raw);
             let counts = !convert::has_ended(&raw) && !convert::is_terminating(&raw);
             counts.then(|| convert::object(raw, &self.shared.want)).flatten()
         };
@@ -192,8 +195,8 @@ impl Folder {
         objects
     }
 
-    /// Objects that several files describe. The last file wins, but hardly anybody means that.
-    fn doubles(&self) -> BTreeSet<String> {
+    /// Objects that several files contain. The last file wins, which is hardly ever intended.
+    fn duplicates(&self) -> BTreeSet<String> {
         let mut seen: BTreeMap<Identity, &Path> = BTreeMap::new();
         let mut problems = BTreeSet::new();
         for (path, file) in &*self.files {
@@ -201,14 +204,14 @@ impl Folder {
                 let identity = object.identity();
                 if let Some(first) = seen.insert(identity.clone(), path) {
                     let (path, first) = (path.display(), first.display());
-                    problems.insert(format!("{path}: {identity} is in {first} too"));
+                    problems.insert(format!("{path}: {identity} is also in {first}; the last file is used"));
                 }
             }
         }
         problems
     }
 
-    fn mentioned(&self) -> Vec<Object> {
+    fn implied_namespaces(&self) -> Vec<Object> {
         let objects = || self.files.values().flat_map(|file| &file.objects);
         let mut missing: BTreeSet<&str> = objects().filter_map(Object::namespace).collect();
         for object in objects() {
@@ -217,7 +220,10 @@ impl Folder {
             }
         }
         let want = &self.shared.want;
-        missing.into_iter().filter_map(|name| convert::object(defaults::mentioned(name), want)).collect()
+        missing
+            .into_iter()
+            .filter_map(|name| convert::object(defaults::implied_namespace(name), want))
+            .collect()
     }
 }
 
@@ -241,21 +247,21 @@ fn size(bytes: u64) -> String {
 fn parse(bytes: Vec<u8>, format: Format) -> Contents {
     match String::from_utf8(bytes) {
         Ok(text) => document::read(&text, format),
-        Err(_) => Contents::problem("is not UTF-8 text".to_owned()),
+        Err(_) => Contents::problem("not UTF-8 text".to_owned()),
     }
 }
 
-/// The manifests in a folder and in its direct sub-folders. ConfigMaps keep their generations in folders that begin
-/// with a dot, which are passed over here and reached by the links to them.
-struct Found {
+/// The manifests in a folder and in its direct sub-folders. ConfigMap volumes keep their versions in folders that begin
+/// with a dot; these are skipped here and reached through the links to their files.
+struct FolderListing {
     files: BTreeMap<PathBuf, Format>,
-    /// Sub-folders and why they were not read; also the folder, if it has too many entries.
+    /// Sub-folders that were not read, and why; also the folder itself, if it has too many entries.
     unreadable: BTreeMap<PathBuf, String>,
-    /// How many more entries are looked at; None: there were too many.
+    /// Number of entries until the limit; None: beyond it.
     entries_left: Option<usize>,
 }
 
-impl Found {
+impl FolderListing {
     fn new(entries: usize) -> Self {
         Self { files: BTreeMap::new(), unreadable: BTreeMap::new(), entries_left: Some(entries) }
     }
@@ -265,7 +271,7 @@ impl Found {
         self.list(folder, Some(&mut subfolders))?;
         for path in subfolders {
             match self.list(&path, None) {
-                // One that goes away meanwhile has no manifests.
+                // A sub-folder that was removed meanwhile has no manifests.
                 Err(e) if e.kind() != ErrorKind::NotFound => {
                     drop(self.unreadable.insert(path, e.to_string()))
                 }
@@ -279,7 +285,7 @@ impl Found {
         for entry in fs::read_dir(folder)? {
             self.entries_left = self.entries_left.and_then(|left| left.checked_sub(1));
             if self.entries_left.is_none() {
-                let why = "it has too many entries; the rest of it is not looked at";
+                let why = "too many entries, the rest is ignored";
                 self.unreadable.insert(folder.to_owned(), why.to_owned());
                 return Ok(());
             }
@@ -289,8 +295,8 @@ impl Found {
             }
             let path = entry.path();
             if let Some(subfolders) = &mut subfolders {
-                let of_entry = entry.file_type()?;
-                if of_entry.is_dir() || of_entry.is_symlink() && path.is_dir() {
+                let file_type = entry.file_type()?;
+                if file_type.is_dir() || file_type.is_symlink() && path.is_dir() {
                     subfolders.push(path);
                     continue;
                 }
@@ -300,8 +306,8 @@ impl Found {
         Ok(())
     }
 
-    /// Whether the file is gone, and not only out of sight.
-    fn lacks(&self, path: &Path) -> bool {
+    /// Whether the file was removed, and not only hidden by a limit or an unreadable sub-folder.
+    fn is_removed(&self, path: &Path) -> bool {
         let is_hidden = self.entries_left.is_none()
             || path.parent().is_some_and(|parent| self.unreadable.contains_key(parent));
         !self.files.contains_key(path) && !is_hidden

@@ -1,5 +1,5 @@
-//! When and where a folder is scanned: on a thread for each scan, since a file system may hang and then so does whoever
-//! waits for it. A thread that hangs is not waited for for ever, and there are never many of them.
+//! Schedules scans of a folder. Each runs on a thread of its own, since a hung file system blocks its readers: a hung thread
+//! is abandoned after a time, and their number is limited.
 
 use std::path::Path;
 use std::sync::{Arc, mpsc};
@@ -14,100 +14,101 @@ use super::folder::{Folder, Scan};
 
 const TASK: &str = "cluster-manifests-scan";
 
-/// So many threads may hang; then one of them must come back before the next scan begins.
-const MOST_THREADS: usize = 3;
+/// Maximum number of hung threads; then one of them must end before the next scan starts.
+const MAX_THREADS: usize = 3;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Times {
-    /// How often the folder is scanned. Polling sees symbolic links change too, which is how ConfigMaps are updated.
-    pub every: Duration,
-    /// A scan that takes longer makes what is known stale.
-    pub late: Duration,
-    /// A scan that takes longer is given up for a new one.
-    pub given_up: Duration,
+pub(super) struct ScanTimes {
+    /// Between two scans. Polling also detects changed symbolic links, by which ConfigMap volumes are updated.
+    pub interval: Duration,
+    /// A scan that takes longer makes the data stale.
+    pub stale_after: Duration,
+    /// A scan that takes longer is abandoned for a new one.
+    pub abandon_after: Duration,
 }
 
-impl Default for Times {
+impl Default for ScanTimes {
     fn default() -> Self {
         Self {
-            every: Duration::from_secs(1),
-            late: Duration::from_secs(5),
-            given_up: Duration::from_secs(300),
+            interval: Duration::from_secs(1),
+            stale_after: Duration::from_secs(5),
+            abandon_after: Duration::from_secs(300),
         }
     }
 }
 
-/// Whether the folder can be read. One that hangs is not waited for for long: that may pass.
+/// Checks that the folder can be read. A folder that hangs passes after a few seconds: it may recover.
 pub(super) fn probe(path: &Path) -> io::Result<()> {
     let (done, result) = mpsc::channel();
     let path = path.to_owned();
     let work = move || drop(done.send(fs::read_dir(path).map(drop)));
     thread::Builder::new().name(TASK.to_owned()).spawn(work)?;
-    result.recv_timeout(Times::default().late).unwrap_or(Ok(()))
+    result.recv_timeout(ScanTimes::default().stale_after).unwrap_or(Ok(()))
 }
 
-type Scanned = (Folder, io::Result<Scan>);
+type ScanResult = (Folder, io::Result<Scan>);
 
 pub(super) struct Scanner {
-    times: Times,
-    scan: Arc<dyn Fn(Folder) -> Scanned + Send + Sync>,
+    times: ScanTimes,
+    scan: Arc<dyn Fn(Folder) -> ScanResult + Send + Sync>,
     ticks: Interval,
     threads: Arc<Semaphore>,
-    pending: Option<Pending>,
+    pending: Option<PendingScan>,
 }
 
-struct Pending {
-    began: Instant,
+struct PendingScan {
+    started: Instant,
     is_late: bool,
-    result: oneshot::Receiver<Result<Scanned, Panic>>,
+    result: oneshot::Receiver<Result<ScanResult, Panic>>,
 }
 
 impl Scanner {
-    pub(super) fn new(times: Times, scan: impl Fn(Folder) -> Scanned + Send + Sync + 'static) -> Self {
-        let mut ticks = interval(times.every);
+    pub(super) fn new(times: ScanTimes, scan: impl Fn(Folder) -> ScanResult + Send + Sync + 'static) -> Self {
+        let mut ticks = interval(times.interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let threads = Arc::new(Semaphore::new(MOST_THREADS));
+        let threads = Arc::new(Semaphore::new(MAX_THREADS));
         Self { times, scan: Arc::new(scan), ticks, threads, pending: None }
     }
 
-    pub(super) fn times(&self) -> Times {
+    pub(super) fn times(&self) -> ScanTimes {
         self.times
     }
 
-    /// The next scan, or why there is none. Dropped and called again, it goes on with the same one.
+    /// The next scan, or why it failed. Cancel-safe: a further call continues the same scan.
     pub(super) async fn next(&mut self, folder: &Folder) -> Result<(Folder, Scan), String> {
         if self.pending.is_none() {
             self.ticks.tick().await;
-            self.pending = Some(self.begin(folder).await?);
+            self.pending = Some(self.start_scan(folder).await?);
         }
-        let Some(pending) = &mut self.pending else { return Err("is not scanned".to_owned()) };
-        let patience = if pending.is_late { self.times.given_up } else { self.times.late };
-        match timeout_at(pending.began + patience, &mut pending.result).await {
+        let Some(pending) = &mut self.pending else { return Err("no scan is running".to_owned()) };
+        let limit = if pending.is_late { self.times.abandon_after } else { self.times.stale_after };
+        match timeout_at(pending.started + limit, &mut pending.result).await {
             Ok(result) => {
                 self.pending = None;
                 let panicked = |panic: Panic| panic.to_string();
-                let (folder, scan) = result.map_err(|_| "its scan was lost".to_owned())?.map_err(panicked)?;
+                let (folder, scan) =
+                    result.map_err(|_| "the scan ended without a result".to_owned())?.map_err(panicked)?;
                 scan.map(|scan| (folder, scan)).map_err(|e| e.to_string())
             }
             Err(_) => {
                 if std::mem::replace(&mut pending.is_late, true) {
                     self.pending = None;
                 }
-                Err(format!("not read within {:?}, its file system may hang", self.times.late))
+                Err(format!("not read within {:?}, its file system may hang", self.times.stale_after))
             }
         }
     }
 
-    async fn begin(&self, folder: &Folder) -> Result<Pending, String> {
+    async fn start_scan(&self, folder: &Folder) -> Result<PendingScan, String> {
         let permit = Arc::clone(&self.threads).acquire_owned().await.map_err(|e| e.to_string())?;
         let (done, result) = oneshot::channel();
         let (scan, folder) = (Arc::clone(&self.scan), folder.clone());
         let work = move || {
             let _permit = permit;
-            // Nobody may wait for it any more.
+            // The receiver is gone if the scan was abandoned.
             let _ = done.send(supervise::catch(TASK, || scan(folder)));
         };
         thread::Builder::new().name(TASK.to_owned()).spawn(work).map_err(|e| e.to_string())?;
-        Ok(Pending { began: Instant::now(), is_late: false, result })
+        Ok(PendingScan { started: Instant::now(), is_late: false, result })
     }
 }

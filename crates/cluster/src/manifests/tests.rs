@@ -9,15 +9,15 @@ use tempfile::TempDir;
 use super::folder::{Bounds, Folder, Scan};
 use crate::object::{Kind, Object, ServiceType};
 use crate::want::Want;
-use crate::watch::{Shared, Source};
+use crate::watch::{SharedState, Source};
 
-/// A folder that is looked at when the test says so.
-struct Looked {
+/// A folder that the test scans.
+struct TestFolder {
     folder: Option<Folder>,
     dir: TempDir,
 }
 
-impl Looked {
+impl TestFolder {
     fn new() -> Self {
         Self::with(Bounds::default())
     }
@@ -25,7 +25,7 @@ impl Looked {
     fn with(bounds: Bounds) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let want = Want { kinds: Kind::ALL.to_vec(), ..Want::default() };
-        let shared = Shared::new(Source::Manifests(dir.path().to_owned()), want);
+        let shared = SharedState::new(Source::Manifests(dir.path().to_owned()), want);
         Self { folder: Some(Folder::new(dir.path().to_owned(), Arc::new(shared), bounds)), dir }
     }
 
@@ -35,7 +35,7 @@ impl Looked {
         fs::write(path, text).unwrap();
     }
 
-    fn look(&mut self) -> Scan {
+    fn scan(&mut self) -> Scan {
         let (folder, scan) = self.folder.take().unwrap().scan();
         self.folder = Some(folder);
         scan.unwrap()
@@ -49,13 +49,13 @@ impl Looked {
     }
 
     fn check(&mut self, changed: bool, known: &[&str], problems: &[&str]) {
-        let scan = self.look();
+        let scan = self.scan();
         assert_eq!((scan.changed, self.known()), (changed, known.iter().map(|it| it.to_string()).collect()));
         assert_eq!(scan.problems.len(), problems.len(), "{:?}", scan.problems);
         for (got, expected) in scan.problems.iter().zip(problems) {
             let prefix = format!("{}/", self.dir.path().display());
             let got = got.replace(&prefix, "");
-            assert!(got.contains(expected), "{got:?} should say {expected:?}");
+            assert!(got.contains(expected), "{got:?} should contain {expected:?}");
             assert!(!got.contains('\n'), "{got:?} is one line");
         }
     }
@@ -79,9 +79,9 @@ const WEB: &str =
     "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nspec: {clusterIP: 10.0.0.1}\n";
 
 #[test]
-fn what_people_have_in_such_folders() {
-    let mut looked = Looked::new();
-    looked.write(
+fn a_folder_with_many_kinds_of_files() {
+    let mut folder = TestFolder::new();
+    folder.write(
         "shop.yaml",
         "# the shop
 %YAML 1.1
@@ -127,11 +127,11 @@ kind: Service
 metadata: {name: other}
 ",
     );
-    looked.write(
+    folder.write(
         "more/db.yml",
         "apiVersion: v1\nkind: Service\nmetadata: {name: db}\nspec:\n  clusterIP: None\n  ports:\n",
     );
-    looked.write(
+    folder.write(
         "more/slices.json",
         r#"{"apiVersion": "v1", "kind": "List", "items": [
             {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
@@ -146,16 +146,16 @@ metadata: {name: other}
              "metadata": {"name": "db", "namespace": "fleet"}, "spec": {"type": "ClusterSetIP", "ips": ["10.9.0.1"]}}
         ]}"#,
     );
-    looked.write(
+    folder.write(
         "list.yaml",
         "apiVersion: v1\nkind: ServiceList\nitems:\n- metadata: {name: cart, namespace: shop}\n  spec: {clusterIP: 10.0.0.7}\n",
     );
-    looked.write("values.yaml", "replicas: 3\nimage: {tag: v1}\n");
-    looked.write("empty.yaml", "");
-    looked.write("README.md", "# no manifest");
-    looked.write(".hidden.yaml", WEB);
-    looked.write("..data/web.yaml", WEB);
-    looked.write("deep/er/web.yaml", WEB);
+    folder.write("values.yaml", "replicas: 3\nimage: {tag: v1}\n");
+    folder.write("empty.yaml", "");
+    folder.write("README.md", "# no manifest");
+    folder.write(".hidden.yaml", WEB);
+    folder.write("..data/web.yaml", WEB);
+    folder.write("deep/er/web.yaml", WEB);
     let known = [
         "Namespace shop",
         "Namespace default",
@@ -167,57 +167,57 @@ metadata: {name: other}
         "Pod default/db-0 [10.1.0.1]",
         "ServiceImport fleet/db [10.9.0.1]",
     ];
-    looked.check(true, &known, &[]);
-    looked.check(false, &known, &[]);
+    folder.check(true, &known, &[]);
+    folder.check(false, &known, &[]);
 }
 
 #[test]
-fn files_change_come_and_go() {
-    let mut looked = Looked::new();
-    looked.check(true, &[], &[]);
-    looked.write("web.yaml", WEB);
-    looked.check(true, &["Namespace shop", "Service shop/web [10.0.0.1]"], &[]);
-    looked.write("web.yaml", &WEB.replace("10.0.0.1", "10.0.0.2"));
-    looked.check(true, &["Namespace shop", "Service shop/web [10.0.0.2]"], &[]);
-    looked.write("db.yaml", &WEB.replace("web", "db").replace("10.0.0.1", "None"));
-    looked.check(true, &["Namespace shop", "Service shop/db None", "Service shop/web [10.0.0.2]"], &[]);
-    fs::remove_file(looked.dir.path().join("web.yaml")).unwrap();
-    looked.check(true, &["Namespace shop", "Service shop/db None"], &[]);
-    looked.check(false, &["Namespace shop", "Service shop/db None"], &[]);
+fn files_are_added_changed_and_removed() {
+    let mut folder = TestFolder::new();
+    folder.check(true, &[], &[]);
+    folder.write("web.yaml", WEB);
+    folder.check(true, &["Namespace shop", "Service shop/web [10.0.0.1]"], &[]);
+    folder.write("web.yaml", &WEB.replace("10.0.0.1", "10.0.0.2"));
+    folder.check(true, &["Namespace shop", "Service shop/web [10.0.0.2]"], &[]);
+    folder.write("db.yaml", &WEB.replace("web", "db").replace("10.0.0.1", "None"));
+    folder.check(true, &["Namespace shop", "Service shop/db None", "Service shop/web [10.0.0.2]"], &[]);
+    fs::remove_file(folder.dir.path().join("web.yaml")).unwrap();
+    folder.check(true, &["Namespace shop", "Service shop/db None"], &[]);
+    folder.check(false, &["Namespace shop", "Service shop/db None"], &[]);
 }
 
 #[test]
-fn links_that_point_elsewhere_are_changes() {
-    let mut looked = Looked::new();
-    let path = |name: &str| looked.dir.path().join(name);
-    looked.write("..one/web.yaml", WEB);
-    looked.write("..two/web.yaml", &WEB.replace("10.0.0.1", "10.0.0.2"));
+fn a_changed_link_is_a_change() {
+    let mut folder = TestFolder::new();
+    let path = |name: &str| folder.dir.path().join(name);
+    folder.write("..one/web.yaml", WEB);
+    folder.write("..two/web.yaml", &WEB.replace("10.0.0.1", "10.0.0.2"));
     std::os::unix::fs::symlink("..one", path("..data")).unwrap();
     std::os::unix::fs::symlink("..data/web.yaml", path("web.yaml")).unwrap();
-    looked.check(true, &["Namespace shop", "Service shop/web [10.0.0.1]"], &[]);
-    let path = |name: &str| looked.dir.path().join(name);
+    folder.check(true, &["Namespace shop", "Service shop/web [10.0.0.1]"], &[]);
+    let path = |name: &str| folder.dir.path().join(name);
     std::os::unix::fs::symlink("..two", path("..tmp")).unwrap();
     fs::rename(path("..tmp"), path("..data")).unwrap();
-    looked.check(true, &["Namespace shop", "Service shop/web [10.0.0.2]"], &[]);
+    folder.check(true, &["Namespace shop", "Service shop/web [10.0.0.2]"], &[]);
 }
 
 #[test]
-fn a_file_with_a_mistake_keeps_what_it_said() {
+fn a_file_with_an_error_keeps_its_objects() {
     let good = ["Namespace shop", "Service shop/web [10.0.0.1]"];
     let check = |file: &str, text: &str, problem: &str| {
-        let mut looked = Looked::new();
+        let mut folder = TestFolder::new();
         let first = if file.ends_with("json") {
             r#"{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": "shop"},
                 "spec": {"clusterIP": "10.0.0.1"}}"#
         } else {
             WEB
         };
-        looked.write(file, first);
-        looked.check(true, &good, &[]);
-        looked.write(file, text);
-        looked.check(false, &good, &[problem]);
-        // Told once.
-        looked.check(false, &good, &[]);
+        folder.write(file, first);
+        folder.check(true, &good, &[]);
+        folder.write(file, text);
+        folder.check(false, &good, &[problem]);
+        // Logged once.
+        folder.check(false, &good, &[]);
     };
     let second = |text: &str| format!("{WEB}---\n{text}");
     check("web.yaml", &second("kind: [Service\nmetadata: {}\n"), "web.yaml: document 2: ");
@@ -232,7 +232,7 @@ fn a_file_with_a_mistake_keeps_what_it_said() {
     check(
         "web.yaml",
         "apiVersion: v1\nkind: Pod\nmetadata: {name: Web}",
-        "web.yaml: document 1: Pod: metadata.name: \"Web\" is no name of Kubernetes",
+        "web.yaml: document 1: Pod: metadata.name: expected at most 253 lower-case letters, digits, '-' and '.', got \"Web\"",
     );
     check(
         "web.yaml",
@@ -244,38 +244,38 @@ fn a_file_with_a_mistake_keeps_what_it_said() {
 }
 
 #[test]
-fn a_file_that_never_made_sense_says_what_can_be_read() {
-    let mut looked = Looked::new();
-    looked.write("web.yaml", &format!("{{{{ .Values }}}}\nx\n---\n{WEB}"));
-    looked.check(true, &["Namespace shop", "Service shop/web [10.0.0.1]"], &["web.yaml: document 1: "]);
-    looked.write("web.yaml", &format!("{{{{ .Values }}}}\nx\n---\n{}", WEB.replace("web", "cart")));
-    looked.check(false, &["Namespace shop", "Service shop/web [10.0.0.1]"], &["web.yaml: document 1: "]);
-    looked.write("web.yaml", WEB);
-    looked.check(true, &["Namespace shop", "Service shop/web [10.0.0.1]"], &[]);
+fn a_file_that_was_never_valid_has_its_valid_documents() {
+    let mut folder = TestFolder::new();
+    folder.write("web.yaml", &format!("{{{{ .Values }}}}\nx\n---\n{WEB}"));
+    folder.check(true, &["Namespace shop", "Service shop/web [10.0.0.1]"], &["web.yaml: document 1: "]);
+    folder.write("web.yaml", &format!("{{{{ .Values }}}}\nx\n---\n{}", WEB.replace("web", "cart")));
+    folder.check(false, &["Namespace shop", "Service shop/web [10.0.0.1]"], &["web.yaml: document 1: "]);
+    folder.write("web.yaml", WEB);
+    folder.check(true, &["Namespace shop", "Service shop/web [10.0.0.1]"], &[]);
 }
 
 #[test]
-fn an_object_in_two_files_is_told_once() {
-    let mut looked = Looked::new();
-    looked.write("a.yaml", WEB);
-    looked.write("b.yaml", &WEB.replace("10.0.0.1", "10.0.0.2"));
+fn an_object_in_two_files_is_logged_once() {
+    let mut folder = TestFolder::new();
+    folder.write("a.yaml", WEB);
+    folder.write("b.yaml", &WEB.replace("10.0.0.1", "10.0.0.2"));
     let both = ["Namespace shop", "Service shop/web [10.0.0.1]", "Service shop/web [10.0.0.2]"];
-    looked.check(true, &both, &["b.yaml: Service shop/web is in"]);
-    looked.write("c.yaml", "");
-    looked.check(true, &both, &[]);
+    folder.check(true, &both, &["b.yaml: Service shop/web is also in"]);
+    folder.write("c.yaml", "");
+    folder.check(true, &both, &[]);
 }
 
 #[test]
-fn a_folder_that_goes_away_keeps_its_objects() {
-    let mut looked = Looked::new();
-    looked.write("web.yaml", WEB);
-    looked.look();
-    let moved = looked.dir.path().with_extension("moved");
-    fs::rename(looked.dir.path(), &moved).unwrap();
-    let (folder, scan) = looked.folder.take().unwrap().scan();
+fn a_folder_that_disappears_keeps_its_objects() {
+    let mut folder = TestFolder::new();
+    folder.write("web.yaml", WEB);
+    folder.scan();
+    let moved = folder.dir.path().with_extension("moved");
+    fs::rename(folder.dir.path(), &moved).unwrap();
+    let (scanned, scan) = folder.folder.take().unwrap().scan();
     assert!(scan.is_err());
-    looked.folder = Some(folder);
-    assert_eq!(looked.known(), ["Namespace shop", "Service shop/web [10.0.0.1]"]);
-    fs::rename(&moved, looked.dir.path()).unwrap();
-    looked.check(false, &["Namespace shop", "Service shop/web [10.0.0.1]"], &[]);
+    folder.folder = Some(scanned);
+    assert_eq!(folder.known(), ["Namespace shop", "Service shop/web [10.0.0.1]"]);
+    fs::rename(&moved, folder.dir.path()).unwrap();
+    folder.check(false, &["Namespace shop", "Service shop/web [10.0.0.1]"], &[]);
 }

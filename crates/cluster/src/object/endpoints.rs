@@ -1,4 +1,4 @@
-//! The endpoints of a slice, in little room: a cluster has more of them than of anything else.
+//! The endpoints of a slice, stored compactly: a cluster has more of them than of anything else.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -7,24 +7,24 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Endpoints {
     addresses: Addresses,
-    /// One for each address, or none at all: most slices have nothing to say but addresses.
+    /// One for each address, or empty: most slices have only addresses.
     details: Box<[Option<Box<Details>>]>,
 }
 
-/// A slice has addresses of one family, which is IPv4 nearly always.
+/// A slice has addresses of one family, nearly always IPv4.
 #[derive(Clone, Debug, PartialEq)]
 enum Addresses {
     V4(Box<[Ipv4Addr]>),
     Any(Box<[IpAddr]>),
 }
 
-/// What an endpoint may have beside its address.
+/// Optional fields of an endpoint.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
-    /// The address as the API spelt it, if that is not the usual way: names are made from the spelling.
+    /// The address as the API spells it, if that is not the canonical form: endpoint names derive from the spelling.
     pub spelling: Option<Box<str>>,
     pub hostname: Option<Box<str>>,
-    /// The pod behind it, unless its name is longer than a label; kept only if [`crate::Want::pod_names`].
+    /// The target pod, unless its name is longer than a label; kept only if [`crate::Want::pod_names`].
     pub pod: Option<Box<str>>,
     /// The topology zone in lower case; kept only if [`crate::Want::zones`].
     pub zone: Option<Arc<str>>,
@@ -49,7 +49,7 @@ impl Endpoints {
         self.len() == 0
     }
 
-    /// Whether one of them has the address.
+    /// Whether an endpoint has the address.
     pub fn has(&self, address: IpAddr) -> bool {
         match (&self.addresses, address) {
             (Addresses::V4(all), IpAddr::V4(address)) => all.contains(&address),
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_come_out_as_they_went_in() {
+    fn endpoints_keep_their_order_and_details() {
         let named = |name: &str| Details { hostname: Some(name.into()), ..Details::default() };
         let plain = Details::default;
         for given in [

@@ -1,4 +1,4 @@
-//! Which object it is, among all of a cluster.
+//! The identity of an object: kind, namespace and name.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub(crate) enum Identity {
 }
 
 impl Identity {
-    /// None if it has a name that cannot be one.
+    /// None if the name is invalid.
     pub(crate) fn new(kind: Kind, namespace: &str, name: &str) -> Option<Self> {
         Some(match kind {
             Kind::Namespace => Identity::Namespace(name.into()),

@@ -1,8 +1,8 @@
-use crate::want::Selected;
+use crate::want::SelectorSet;
 
-/// A namespace that exists.
+/// A namespace.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Namespace {
     pub name: Box<str>,
-    pub selected: Selected,
+    pub selected: SelectorSet,
 }

@@ -1,7 +1,7 @@
 use std::net::IpAddr;
 
 use crate::key::Key;
-use crate::want::Selected;
+use crate::want::SelectorSet;
 
 /// A pod that has not ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,5 +10,5 @@ pub struct Pod {
     pub ips: Box<[IpAddr]>,
     /// Empty unless [`crate::Want::pod_labels`].
     pub labels: Box<[(Box<str>, Box<str>)]>,
-    pub selected: Selected,
+    pub selected: SelectorSet,
 }

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-/// All ports of one object. Most are alike from object to object, and the index keeps like ones once.
+/// All ports of one object. Many objects have equal ports, which the index interns.
 pub type Ports = Arc<[Port]>;
 
 /// A port of a Service or of the endpoints behind it.
@@ -10,6 +10,6 @@ pub struct Port {
     pub name: Box<str>,
     /// `TCP`, as the API spells it; empty if unknown.
     pub protocol: Box<str>,
-    /// None: a port without a number, which has no SRV record.
+    /// None for a port without a number, which has no SRV record.
     pub number: Option<u16>,
 }

@@ -4,9 +4,8 @@ use smallvec::SmallVec;
 
 use super::Ports;
 use crate::key::Key;
-use crate::want::Selected;
+use crate::want::SelectorSet;
 
-/// A Service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Service {
     pub key: Key,
@@ -15,24 +14,24 @@ pub struct Service {
     pub ports: Ports,
     /// `spec.externalIPs`, then the load balancer's addresses and host names; kept only if [`crate::Want::external`].
     pub external: Box<[External]>,
-    pub selected: Selected,
+    pub selected: SelectorSet,
 }
 
-/// One, which stands in the Service itself, or one per family.
+/// One address per family; a single one is stored inline.
 pub type ClusterIps = SmallVec<[IpAddr; 1]>;
 
-/// How a Service is reached from inside.
+/// How clients in the cluster reach a Service.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServiceType {
-    /// At its own addresses, one per family. NodePort and LoadBalancer Services are reached so too.
+    /// At its cluster IPs, one per family. Includes NodePort and LoadBalancer Services.
     ClusterIp(ClusterIps),
     /// At its endpoints.
     Headless,
-    /// Under another name; as written in the Service.
+    /// Under another name, as written in the Service.
     ExternalName(Box<str>),
 }
 
-/// How a Service is reached from outside.
+/// How clients outside the cluster reach a Service.
 #[derive(Clone, Debug, PartialEq)]
 pub enum External {
     Address(IpAddr),
@@ -44,12 +43,12 @@ impl Service {
         matches!(self.kind, ServiceType::Headless)
     }
 
-    /// Whether it is reached at the address from outside.
-    pub fn has_outside(&self, address: IpAddr) -> bool {
+    /// Whether the address is one of its external addresses.
+    pub fn has_external_address(&self, address: IpAddr) -> bool {
         self.external.contains(&External::Address(address))
     }
 
-    /// None for headless Services and those under another name.
+    /// Empty for headless and ExternalName Services.
     pub fn cluster_ips(&self) -> &[IpAddr] {
         match &self.kind {
             ServiceType::ClusterIp(ips) => ips,

@@ -1,4 +1,4 @@
-//! What may be the key and the value of a label. Each breach in Kubernetes' own words.
+//! Validates the key and value of a label, with Kubernetes' error texts.
 
 const MAX_NAME: usize = 63;
 const MAX_PREFIX: usize = 253;
@@ -15,7 +15,7 @@ const PREFIX: &str = "a lowercase RFC 1123 subdomain must consist of lower case 
     '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
-/// What is wrong with a key; nothing if it is empty.
+/// The rules that a key violates; empty if it is valid.
 pub(super) fn key_breaches(key: &str) -> Vec<String> {
     let mut breaches = Vec::new();
     let name = match key.split('/').collect::<Vec<_>>()[..] {
@@ -41,7 +41,7 @@ pub(super) fn key_breaches(key: &str) -> Vec<String> {
     breaches
 }
 
-/// What is wrong with a value; nothing if it is empty.
+/// The rules that a value violates; empty if it is valid.
 pub(super) fn value_breaches(value: &str) -> Vec<String> {
     let mut breaches = Vec::new();
     if value.len() > MAX_NAME {
@@ -77,7 +77,7 @@ fn is_name(text: &str) -> bool {
     )
 }
 
-/// Not empty, with an `end` at both ends and an `inner` everywhere.
+/// Not empty, `end` accepts the first and last byte, `inner` every byte.
 fn is_framed(text: &str, end: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(|&byte| end(byte))

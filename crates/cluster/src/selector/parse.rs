@@ -1,4 +1,4 @@
-//! From text to requirements.
+//! Parses the text of a selector into requirements.
 //!
 //! ```text
 //! selector    = [ requirement *( "," requirement ) ]
@@ -18,20 +18,20 @@ pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, SelectorError
     let mut written = Parser { tokens: tokens(text), at: 0 }
         .selector()
         .map_err(|why| SelectorError(format!("couldn't parse the selector string \"{text}\": {why}")))?;
-    // By keys, as Kubernetes does before it looks at the operators: that decides which error is told.
+    // Sorted by key, as Kubernetes does before it checks the operators: that decides which error is reported.
     written.sort_by(|a, b| a.key.cmp(b.key));
 
     let mut requirements: Vec<Requirement> = Vec::new();
     for (n, one) in written.iter().enumerate() {
         let operator = match one.operator {
-            // Kubernetes keeps these in a map: the last one of a key counts.
-            Word::Equals if written[n + 1..].iter().any(|later| later.replaces(one)) => continue,
-            Word::Equals | Word::In => Operator::In,
-            Word::NotEquals | Word::NotIn => Operator::NotIn,
-            Word::Exists => Operator::Exists,
-            Word::DoesNotExist => Operator::DoesNotExist,
-            Word::Greater => return Err(unsupported("gt")),
-            Word::Less => return Err(unsupported("lt")),
+            // Kubernetes stores these in a map: the last one of a key wins.
+            WrittenOperator::Equals if written[n + 1..].iter().any(|later| later.replaces(one)) => continue,
+            WrittenOperator::Equals | WrittenOperator::In => Operator::In,
+            WrittenOperator::NotEquals | WrittenOperator::NotIn => Operator::NotIn,
+            WrittenOperator::Exists => Operator::Exists,
+            WrittenOperator::DoesNotExist => Operator::DoesNotExist,
+            WrittenOperator::Greater => return Err(unsupported("gt")),
+            WrittenOperator::Less => return Err(unsupported("lt")),
         };
         let values = one.values.iter().map(|&value| value.into()).collect();
         requirements.push(Requirement { key: one.key.into(), operator, values });
@@ -43,21 +43,21 @@ fn unsupported(operator: &str) -> SelectorError {
     SelectorError(format!("\"{operator}\" isn't supported in label selectors"))
 }
 
-/// A requirement as it is written.
-struct Written<'t> {
+/// A requirement as written in the text.
+struct WrittenRequirement<'t> {
     key: &'t str,
-    operator: Word,
+    operator: WrittenOperator,
     values: BTreeSet<&'t str>,
 }
 
-impl Written<'_> {
+impl WrittenRequirement<'_> {
     fn replaces(&self, earlier: &Self) -> bool {
-        self.operator == Word::Equals && self.key == earlier.key
+        self.operator == WrittenOperator::Equals && self.key == earlier.key
     }
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Word {
+enum WrittenOperator {
     Equals,
     NotEquals,
     In,
@@ -68,14 +68,14 @@ enum Word {
     DoesNotExist,
 }
 
-/// A sign, or a run of other characters; the empty one is the end.
+/// A sign, or a word of other characters; the empty token is the end.
 type Token<'t> = &'t str;
 
 const END: Token<'static> = "";
 const SIGNS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", ">", "<"];
 
 fn tokens(text: &str) -> Vec<Token<'_>> {
-    // NUL ends a word for Kubernetes, and outside of one the text.
+    // For Kubernetes, NUL ends a word; outside of a word it ends the text.
     let is_blank = |c: char| matches!(c, ' ' | '\t' | '\r' | '\n');
     let is_sign = |c: char| matches!(c, '=' | '!' | '(' | ')' | ',' | '>' | '<');
     let mut tokens = Vec::new();
@@ -98,13 +98,13 @@ fn is_word(token: Token) -> bool {
 }
 
 struct Parser<'t> {
-    /// The last one is the end.
+    /// The last one is `END`.
     tokens: Vec<Token<'t>>,
     at: usize,
 }
 
 impl<'t> Parser<'t> {
-    fn selector(&mut self) -> Result<Vec<Written<'t>>, String> {
+    fn selector(&mut self) -> Result<Vec<WrittenRequirement<'t>>, String> {
         let mut all = Vec::new();
         loop {
             match self.peek() {
@@ -122,7 +122,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn requirement(&mut self) -> Result<Written<'t>, String> {
+    fn requirement(&mut self) -> Result<WrittenRequirement<'t>, String> {
         let mut key = self.next();
         let negated = key == "!";
         if negated {
@@ -137,29 +137,29 @@ impl<'t> Parser<'t> {
         }
         let values = BTreeSet::new();
         if negated {
-            return Ok(Written { key, operator: Word::DoesNotExist, values });
+            return Ok(WrittenRequirement { key, operator: WrittenOperator::DoesNotExist, values });
         }
         if matches!(self.peek(), END | ",") {
-            return Ok(Written { key, operator: Word::Exists, values });
+            return Ok(WrittenRequirement { key, operator: WrittenOperator::Exists, values });
         }
         let operator = match self.next() {
-            "in" => Word::In,
-            "notin" => Word::NotIn,
-            "=" | "==" => Word::Equals,
-            "!=" => Word::NotEquals,
-            ">" => Word::Greater,
-            "<" => Word::Less,
+            "in" => WrittenOperator::In,
+            "notin" => WrittenOperator::NotIn,
+            "=" | "==" => WrittenOperator::Equals,
+            "!=" => WrittenOperator::NotEquals,
+            ">" => WrittenOperator::Greater,
+            "<" => WrittenOperator::Less,
             token => return Err(format!("found '{token}', expected: in, notin, =, ==, !=, gt, lt")),
         };
         let values = match operator {
-            Word::In | Word::NotIn => self.values()?,
+            WrittenOperator::In | WrittenOperator::NotIn => self.values()?,
             _ => BTreeSet::from([self.value()?]),
         };
-        let written = Written { key, operator, values };
+        let written = WrittenRequirement { key, operator, values };
         written.check_values().map(|()| written)
     }
 
-    /// The one value behind `=`, which may be empty.
+    /// The one value after `=`, which may be empty.
     fn value(&mut self) -> Result<&'t str, String> {
         if matches!(self.peek(), END | ",") {
             return Ok("");
@@ -170,7 +170,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The values in parentheses; between two commas is an empty one.
+    /// The values in parentheses; between two commas is an empty value.
     fn values(&mut self) -> Result<BTreeSet<&'t str>, String> {
         match self.next() {
             "(" => {}
@@ -216,10 +216,10 @@ impl<'t> Parser<'t> {
     }
 }
 
-impl Written<'_> {
+impl WrittenRequirement<'_> {
     fn check_values(&self) -> Result<(), String> {
         let mut errors = Vec::new();
-        let order = matches!(self.operator, Word::Greater | Word::Less);
+        let order = matches!(self.operator, WrittenOperator::Greater | WrittenOperator::Less);
         for (n, value) in self.values.iter().enumerate() {
             if order && value.parse::<i64>().is_err() {
                 let why = "for 'Gt', 'Lt' operators, the value must be an integer";

@@ -1,8 +1,8 @@
 use super::Selector;
 
-/// What becomes of each text, as `ParseToLabelSelector` and the selector made of it say it (apimachinery 0.37).
+/// The canonical form of each text, as `ParseToLabelSelector` and its selector print it (apimachinery 0.37).
 #[test]
-fn selectors_are_read_as_kubernetes_does() {
+fn selectors_are_parsed_as_in_kubernetes() {
     for (text, canonical) in [
         ("", ""),
         ("  ", ""),
@@ -24,22 +24,22 @@ fn selectors_are_read_as_kubernetes_does() {
         ),
         ("b,a=1", "a=1,b"),
         ("k8s.io/app=web", "k8s.io/app=web"),
-        // Of two exact values the last one counts.
+        // Of two exact values the last one wins.
         ("a=1,a=2", "a=2"),
         ("a=2,b,a=1", "a=1,b"),
         ("a in (b,d),a=c,!a", "a in (b,d),a=c,!a"),
-        // Words are values, and keys too.
+        // Operators are also valid values and keys.
         ("in", "in"),
         ("in in (in,notin)", "in in (in,notin)"),
         ("notin=in", "notin=in"),
         ("a=b\0", "a=b"),
-        // Kubernetes keeps these sets of one as they are; the API server takes them for the same.
+        // Kubernetes keeps these sets of one value; the API server treats both forms as equal.
         ("a in (x)", "a=x"),
         ("a notin (x)", "a!=x"),
         ("a in ()", "a="),
         ("a in (,)", "a="),
         ("a notin (b),c,c", "a!=b,c"),
-        // The API server takes this, ParseToLabelSelector does not.
+        // The API server accepts this, ParseToLabelSelector does not.
         ("a!=b", "a!=b"),
         ("a!=", "a!="),
     ] {
@@ -50,7 +50,7 @@ fn selectors_are_read_as_kubernetes_does() {
 }
 
 #[test]
-fn mistakes_are_told_in_the_words_of_kubernetes() {
+fn errors_have_the_wording_of_kubernetes() {
     const OPERATORS: &str = "expected: in, notin, =, ==, !=, gt, lt";
     const NAME: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end \
         with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \

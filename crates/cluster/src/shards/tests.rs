@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::Shards;
 
-/// A hash as good as random, without a seed: failures repeat.
+/// A pseudo-random hash without a seed, so that failures repeat.
 fn hash(n: u32) -> u64 {
     let mut x = u64::from(n).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x ^= x >> 29;
@@ -21,7 +21,7 @@ fn filled(len: u32) -> Shards<Arc<u32>> {
     table
 }
 
-/// How many leaves, and how many inner nodes, are not the same memory.
+/// Number of leaves and of inner nodes that the tables do not share.
 fn copied<T>(a: &Shards<T>, b: &Shards<T>) -> (usize, usize) {
     fn differ<C>(a: &[Option<Arc<C>>], b: &[Option<Arc<C>>]) -> usize {
         let same = |(a, b): &(&Option<Arc<C>>, &Option<Arc<C>>)| match (a, b) {
@@ -55,7 +55,7 @@ fn an_update_among_50_000_copies_one_leaf() {
     let before = table.clone();
     assert!(table.remove(hash(50_001), |row| **row == 50_001).is_none());
     assert!(table.find_mut(hash(50_001), |row| **row == 50_001).is_none());
-    assert_eq!(copied(&before, &table), (0, 0), "what is not there costs nothing");
+    assert_eq!(copied(&before, &table), (0, 0), "a missing row copies nothing");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn rows_of_one_hash_are_ordered_by_the_caller() {
     for row in [5, 1, 4, 2, 3] {
         table.insert(77, row, |other| *other < row);
     }
-    // Another hash that leads to the same leaf.
+    // Another hash with the same leaf.
     table.insert(78, 0, |_| true);
     assert_eq!(table.run(77), [1, 2, 3, 4, 5]);
     assert_eq!(table.run(78), [0]);

@@ -1,9 +1,8 @@
-//! Who has an address.
+//! The owner of an address.
 
 use crate::key::Key;
 
-/// Where the owner of an address is found. By name and not by pointer, so that a slice that changes leaves the rows of
-/// the addresses that it keeps alone.
+/// The owner of an address, by key and not by pointer: a changed slice leaves the rows of its unchanged addresses alone.
 ///
 /// In the order in which [`super::Snapshot::holders`] yields them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

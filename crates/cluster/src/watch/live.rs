@@ -1,4 +1,4 @@
-//! The clusters that are watched right now.
+//! The clusters that this process watches now.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -13,11 +13,11 @@ struct Entry {
     cluster: Weak<Cluster>,
 }
 
-/// The cluster of this source and want; made by `make` if none is alive.
-pub(super) fn get_or_make(
+/// The live cluster of this source and want, or a new one from `start`.
+pub(super) fn get_or_start(
     source: &Source,
     want: &Want,
-    make: impl FnOnce() -> Result<Arc<Cluster>, WatchError>,
+    start: impl FnOnce() -> Result<Arc<Cluster>, WatchError>,
 ) -> Result<Arc<Cluster>, WatchError> {
     let mut live = lock();
     live.retain(|entry| entry.cluster.strong_count() > 0);
@@ -25,7 +25,7 @@ pub(super) fn get_or_make(
     if let Some(cluster) = same.and_then(|entry| entry.cluster.upgrade()) {
         return Ok(cluster);
     }
-    let cluster = make()?;
+    let cluster = start()?;
     live.push(Entry { source: source.clone(), want: want.clone(), cluster: Arc::downgrade(&cluster) });
     Ok(cluster)
 }

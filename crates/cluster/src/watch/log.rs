@@ -1,4 +1,4 @@
-//! Where this crate's log lines go. It knows no log of its own: whoever uses it says.
+//! The logger of this crate, which the process sets.
 
 use std::sync::OnceLock;
 
@@ -11,7 +11,7 @@ pub enum Level {
 
 static LOGGER: OnceLock<fn(Level, &str)> = OnceLock::new();
 
-/// Says where log lines go, once per process; a second call changes nothing. Lines before it are lost.
+/// Sets the logger, once per process; a second call changes nothing. Lines logged before it are lost.
 pub fn set_logger(logger: fn(Level, &str)) {
     let _ = LOGGER.set(logger);
 }

@@ -1,4 +1,4 @@
-//! What is counted about clusters, under the names dashboards know.
+//! Counters and histograms about clusters, under the names that CoreDNS's dashboards use.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,52 +10,52 @@ use crate::key::Key;
 use crate::object::Kind;
 use crate::snapshot::Snapshot;
 
-/// When the change began that an EndpointSlice tells of, as its controller wrote it down.
+/// When the change behind an EndpointSlice began, from the annotation of its controller.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Triggered(pub(crate) Timestamp);
+pub(crate) struct TriggerTime(pub(crate) Timestamp);
 
-impl Triggered {
-    /// None if it is no time; whoever wrote it knows as little as we do.
+impl TriggerTime {
+    /// None if the text is no RFC 3339 time.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         text.parse().ok().map(Self)
     }
 
-    /// The change is in the snapshot that queries get next. Counted only if the Service is known: the annotation
-    /// alone does not say which kind of Service it is.
-    pub(crate) fn served(self, snapshot: &Snapshot, service: &Key) {
+    /// Observes the programming latency of a change, which `snapshot` is the first to contain. Skipped while the Service is
+    /// missing: the label `service_kind` depends on it.
+    pub(crate) fn observe(self, snapshot: &Snapshot, service: &Key) {
         let entry = snapshot.entry(service.as_bytes());
         let Some(service) = entry.and_then(|entry| entry.service.as_ref()) else { return };
-        // The annotation comes from a controller, which writes slices only for Services with a selector.
+        // Only controllers write the annotation, and these write slices only for Services with a selector.
         let kind = if service.is_headless() { "headless_with_selector" } else { "cluster_ip" };
-        let took = Timestamp::now().duration_since(self.0).as_secs_f64();
-        families().programming.with(&[kind]).observe(took.max(0.0));
+        let elapsed = Timestamp::now().duration_since(self.0).as_secs_f64();
+        families().programming.with(&[kind]).observe(elapsed.max(0.0));
     }
 }
 
-/// What was asked of an API server and how it went; `code` is None if there was no answer.
-pub(crate) fn requested(host: &str, code: Option<u16>, took: Duration) {
+/// Counts a request to an API server; `code` is None if there was no response.
+pub(crate) fn observe_request(host: &str, code: Option<u16>, elapsed: Duration) {
     const METHOD: &str = "GET";
     let code = code.map_or_else(|| "<error>".to_owned(), |code| code.to_string());
     families().requests.with(&[&code, METHOD, host]).inc();
-    families().durations.with(&[METHOD, host]).observe(took.as_secs_f64());
-    // Nothing holds our few requests back; dashboards ask for the series all the same.
+    families().durations.with(&[METHOD, host]).observe(elapsed.as_secs_f64());
+    // Requests are not rate-limited, but dashboards query the series.
     families().throttled.with(&[METHOD, host]).observe(0.0);
 }
 
 /// The counters of one kind of one source.
-pub(crate) struct Events {
+pub(crate) struct EventCounters {
     pub applied: Arc<Counter>,
     pub deleted: Arc<Counter>,
     pub listed: Arc<Counter>,
-    /// Events that could not be read.
+    /// Events that could not be decoded.
     pub garbled: Arc<Counter>,
-    /// Checks that found fewer or more objects at the server than its watch had told of.
+    /// Censuses with another number of objects than the watch had delivered.
     pub missed: Arc<Counter>,
-    /// Checks that found the watch behind the server, or the server at an older version than before.
+    /// Censuses that found the watch stuck behind the server, or the server at an older version than before.
     pub doubted: Arc<Counter>,
 }
 
-impl Events {
+impl EventCounters {
     pub(crate) fn new(source: &str, kind: Kind) -> Self {
         let counter = |event| families().events.with(&[source, kind.name(), event]);
         Self {
@@ -69,7 +69,7 @@ impl Events {
     }
 }
 
-/// Makes this crate's metrics known to the registry, so that they are served.
+/// Registers this crate's metrics.
 pub fn register_metrics() {
     families();
     registry().set_collector("cluster", super::collect::collect);
@@ -111,21 +111,21 @@ fn families() -> &'static Families {
         ),
         events: counters(
             "rhumb_cluster_events_total",
-            "Number of events taken in from a cluster, by source, kind of object and event.",
+            "Number of events received from a cluster, by source, object kind and event.",
             &["source", "kind", "event"],
         ),
     })
 }
 
-// The names are ours alone, so registering cannot fail; if it did, we would count unseen.
+// The names are unique, so registration cannot fail; if it did, the series would count without being exposed.
 fn histograms(
     name: &'static str,
     help: &'static str,
     labels: &'static [&'static str],
     bounds: &'static [f64],
 ) -> Arc<Family<Histogram>> {
-    let made = registry().histograms(name, help, labels, bounds);
-    made.unwrap_or_else(|_| Arc::new(Family::<Histogram>::new(labels, bounds)))
+    let registered = registry().histograms(name, help, labels, bounds);
+    registered.unwrap_or_else(|_| Arc::new(Family::<Histogram>::new(labels, bounds)))
 }
 
 fn counters(name: &'static str, help: &'static str, labels: &'static [&'static str]) -> Arc<Family<Counter>> {

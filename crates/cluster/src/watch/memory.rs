@@ -1,47 +1,46 @@
-//! When memory that was freed goes back to the system. How it does is said by whoever uses this crate.
+//! When the heap is trimmed, so that freed memory returns to the system. The process sets the function that trims.
 
 use std::sync::OnceLock;
 
-/// After so many changes. Each frees some hundred bytes, and giving them back takes milliseconds.
-const MANY: usize = 1000;
+/// Number of changes after which the heap is trimmed. Each frees some hundred bytes, and a trim takes milliseconds.
+const TRIM_AFTER_CHANGES: usize = 1000;
 
-static GIVE_BACK: OnceLock<fn()> = OnceLock::new();
+static HEAP_TRIM: OnceLock<fn()> = OnceLock::new();
 
-/// Says how freed memory goes back to the system, once per process; a second call changes nothing. Before it, it stays.
-pub fn set_give_back(give_back: fn()) {
-    let _ = GIVE_BACK.set(give_back);
+/// Sets the function that trims the heap, once per process; a second call changes nothing.
+pub fn set_heap_trim(trim: fn()) {
+    let _ = HEAP_TRIM.set(trim);
 }
 
-/// Counts what may have freed memory.
+/// Counts changes, which free memory.
 #[derive(Debug, Default)]
-pub(super) struct Freed {
+pub(super) struct TrimCounter {
     changes: usize,
 }
 
-impl Freed {
-    pub fn change(&mut self) {
+impl TrimCounter {
+    pub fn count_change(&mut self) {
         self.changes += 1;
     }
 
-    /// Whatever it changed, all of it was decoded.
-    pub fn list(&mut self) {
-        self.changes += MANY;
+    /// A list makes a trim due even if it changed nothing: decoding it used memory.
+    pub fn count_list(&mut self) {
+        self.changes += TRIM_AFTER_CHANGES;
     }
 
-    /// Whether it was much since this was last true.
-    pub fn is_much(&mut self) -> bool {
-        let is_much = self.changes >= MANY;
-        if is_much {
+    /// Whether a trim is due; true resets the count.
+    pub fn take_due(&mut self) -> bool {
+        let is_due = self.changes >= TRIM_AFTER_CHANGES;
+        if is_due {
             self.changes = 0;
         }
-        is_much
+        is_due
     }
 }
 
-/// Gives freed memory back, if anybody has said how.
-pub(super) fn give_back() {
-    if let Some(give_back) = GIVE_BACK.get() {
-        give_back();
+pub(super) fn trim_heap() {
+    if let Some(trim) = HEAP_TRIM.get() {
+        trim();
     }
 }
 
@@ -50,16 +49,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_and_many_changes_are_much() {
-        let mut freed = Freed::default();
-        let mut check = |what: &str, act: fn(&mut Freed), is_much| {
-            act(&mut freed);
-            assert_eq!(freed.is_much(), is_much, "{what}");
+    fn a_trim_is_due_after_a_list_and_after_many_changes() {
+        let mut counter = TrimCounter::default();
+        let mut check = |what: &str, act: fn(&mut TrimCounter), is_due| {
+            act(&mut counter);
+            assert_eq!(counter.take_due(), is_due, "{what}");
         };
         check("nothing", |_| {}, false);
-        check("few changes", |freed| (1..MANY).for_each(|_| freed.change()), false);
-        check("many changes", Freed::change, true);
-        check("a list", Freed::list, true);
+        check("few changes", |counter| (1..TRIM_AFTER_CHANGES).for_each(|_| counter.count_change()), false);
+        check("many changes", TrimCounter::count_change, true);
+        check("a list", TrimCounter::count_list, true);
         check("nothing since", |_| {}, false);
     }
 }

@@ -1,4 +1,4 @@
-//! Objects that make the code panic. They are skipped, named in the log and counted; all others are served.
+//! Objects whose current version makes the code panic: skipped, logged and counted, while all others are served.
 
 use std::collections::BTreeMap;
 use std::hash::BuildHasher;
@@ -7,13 +7,13 @@ use foldhash::fast::FixedState;
 
 use crate::object::{Identity, Kind};
 
-/// No more are remembered. Others are tried again with every list.
-const MOST: usize = 1000;
+/// Maximum number of entries. Objects beyond it are tried again with every list.
+const CAPACITY: usize = 1000;
 
-/// An object that panicked in so many versions is not tried again before it was deleted.
+/// After panics in this many versions an object is skipped until it is deleted.
 const TRIES: u32 = 3;
 
-/// Tells the versions of an object apart.
+/// Identifies a version of an object: the hash of its resource version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Version(u64);
 
@@ -22,8 +22,8 @@ impl Version {
         Self(FixedState::default().hash_one(resource_version))
     }
 
-    /// Of an object in a file, by how many files were read before.
-    pub(crate) fn of_reading(number: u64) -> Self {
+    /// The version of an object in a manifest: how many files were read before it.
+    pub(crate) fn of_file_read(number: u64) -> Self {
         Self(number)
     }
 }
@@ -33,10 +33,10 @@ pub(super) struct Quarantine(BTreeMap<Identity, Entry>);
 
 #[derive(Debug)]
 struct Entry {
-    /// The version that is skipped; None if its watch could not read it: one that arrives here was read.
+    /// The version to skip; None if the reflector could not decode it: a version that reaches the writer was decoded.
     version: Option<Version>,
     panics: u32,
-    /// The current list has it, or began before it was put here.
+    /// The current list contains the object, or began before this entry was added.
     listed: bool,
 }
 
@@ -45,12 +45,12 @@ impl Quarantine {
         self.0.len()
     }
 
-    /// Puts an object here. Returns what to do about it, if that was not logged for this version.
+    /// Adds an object. Returns advice to log, unless this version was logged before.
     pub fn put(&mut self, identity: &Identity, version: Option<Version>) -> Option<&'static str> {
-        let known = self.0.get(identity);
-        let is_new = known.is_none_or(|entry| version.is_some() && entry.version != version);
-        let panics = known.map_or(1, |entry| entry.panics + u32::from(is_new));
-        if known.is_some() || self.0.len() < MOST {
+        let entry = self.0.get(identity);
+        let is_new = entry.is_none_or(|entry| version.is_some() && entry.version != version);
+        let panics = entry.map_or(1, |entry| entry.panics + u32::from(is_new));
+        if entry.is_some() || self.0.len() < CAPACITY {
             self.0.insert(identity.clone(), Entry { version, panics, listed: true });
         }
         is_new.then_some(if panics < TRIES { "fix or delete it" } else { "delete it, changes are ignored" })
@@ -62,7 +62,7 @@ impl Quarantine {
         entry.version.is_some_and(|skipped| skipped == version || entry.panics >= TRIES)
     }
 
-    /// The object is gone, or is served again. Returns whether it was here.
+    /// Removes an object that was deleted or is served again. Returns whether it was present.
     pub fn remove(&mut self, identity: &Identity) -> bool {
         self.0.remove(identity).is_some()
     }
@@ -71,7 +71,7 @@ impl Quarantine {
         self.0.iter_mut().filter(|(it, _)| it.kind() == kind).for_each(|(_, entry)| entry.listed = false);
     }
 
-    /// What the list did not have was deleted.
+    /// Removes the objects that the list did not contain: they were deleted.
     pub fn list_ends(&mut self, kind: Kind) {
         self.0.retain(|identity, entry| identity.kind() != kind || entry.listed);
     }
@@ -90,17 +90,17 @@ mod tests {
         for n in 1..=3 {
             let advice = if n < 3 { "fix or delete it" } else { "delete it, changes are ignored" };
             assert_eq!(quarantine.put(&web, Some(version(n))), Some(advice));
-            assert_eq!(quarantine.put(&web, Some(version(n))), None, "said already");
+            assert_eq!(quarantine.put(&web, Some(version(n))), None, "logged already");
             assert!(quarantine.skips(&web, version(n)));
             assert_eq!(quarantine.skips(&web, version(n + 1)), n == 3);
         }
         assert!(quarantine.remove(&web) && !quarantine.skips(&web, version(3)));
         assert_eq!(quarantine.put(&web, None), Some("fix or delete it"));
-        assert!(!quarantine.skips(&web, version(3)), "its watch could read it now");
+        assert!(!quarantine.skips(&web, version(3)), "the reflector decoded it this time");
     }
 
     #[test]
-    fn what_a_list_does_not_have_is_gone() {
+    fn a_list_removes_entries_it_does_not_contain() {
         let service = |name: &str| Identity::new(Kind::Service, "shop", name).expect("a name");
         let mut quarantine = Quarantine::default();
         for name in ["stays", "goes"] {
@@ -116,12 +116,12 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_to_it() {
+    fn the_number_of_entries_is_limited() {
         let mut quarantine = Quarantine::default();
-        for n in 0..2 * MOST {
+        for n in 0..2 * CAPACITY {
             let identity = Identity::new(Kind::Pod, "shop", &n.to_string()).expect("a name");
             assert!(quarantine.put(&identity, None).is_some());
         }
-        assert_eq!(quarantine.len(), MOST);
+        assert_eq!(quarantine.len(), CAPACITY);
     }
 }

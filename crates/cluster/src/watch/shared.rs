@@ -1,4 +1,4 @@
-//! What the tasks of a cluster share with each other and with its handles.
+//! State that the tasks of a cluster share with each other and with its handles.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,23 +12,23 @@ use crate::index::Index;
 use crate::snapshot::Snapshot;
 use crate::want::Want;
 
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     pub(crate) source: Source,
     pub(crate) want: Want,
-    /// The URL of the API server, once credentials for it were found.
+    /// The URL of the API server, once credentials were loaded.
     pub(crate) server: OnceLock<String>,
     pub(crate) snapshot: ArcSwap<Snapshot>,
-    /// Changes when the writer has lost its index and needs a list of every kind.
+    /// Notified when the writer has lost its index and needs a list of every kind.
     relist: watch::Sender<()>,
-    /// Since when nothing is published because the index is gone.
-    frozen: Mutex<Option<Instant>>,
+    /// When the index was lost; nothing is published until it is rebuilt.
+    index_lost_at: Mutex<Option<Instant>>,
     quarantined: AtomicUsize,
-    /// Everything that was ever published.
+    /// All published snapshots.
     #[cfg(test)]
     pub(crate) history: Mutex<Vec<Arc<Snapshot>>>,
 }
 
-impl Shared {
+impl SharedState {
     pub(crate) fn new(source: Source, want: Want) -> Self {
         Self {
             source,
@@ -36,7 +36,7 @@ impl Shared {
             server: OnceLock::new(),
             snapshot: ArcSwap::new(Index::new().snapshot()),
             relist: watch::Sender::new(()),
-            frozen: Mutex::new(None),
+            index_lost_at: Mutex::new(None),
             quarantined: AtomicUsize::new(0),
             #[cfg(test)]
             history: Mutex::default(),
@@ -49,29 +49,29 @@ impl Shared {
         self.history.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(snapshot));
     }
 
-    /// Asks every source for a list of every kind.
-    pub(super) fn ask_for_lists(&self) {
+    /// Requests a list of every kind from the source.
+    pub(super) fn request_lists(&self) {
         self.relist.send_modify(|()| {});
     }
 
-    /// Sees when lists are asked for, from now on.
-    pub(crate) fn lists_asked_for(&self) -> watch::Receiver<()> {
+    /// Receives list requests from now on.
+    pub(crate) fn list_requests(&self) -> watch::Receiver<()> {
         self.relist.subscribe()
     }
 
-    /// The index is gone; what is published stays as it is.
-    pub(super) fn freeze(&self) {
+    /// The published snapshot stays and becomes stale.
+    pub(super) fn mark_index_lost(&self) {
         self.lock().get_or_insert_with(Instant::now);
     }
 
-    /// The published snapshot is that of the index again. Returns how long it was not.
-    pub(super) fn thaw(&self) -> Option<Duration> {
+    /// The published snapshot is that of the index again. Returns how long the index was lost.
+    pub(super) fn mark_index_rebuilt(&self) -> Option<Duration> {
         self.lock().take().map(|since| since.elapsed())
     }
 
-    pub(super) fn frozen(&self) -> Option<Staleness> {
+    pub(super) fn index_staleness(&self) -> Option<Staleness> {
         let age = (*self.lock())?.elapsed();
-        Some(Staleness { age, reason: "the index is rebuilt after a panic".to_owned() })
+        Some(Staleness { age, reason: "rebuilding the index after a panic".to_owned() })
     }
 
     pub(super) fn quarantined(&self) -> usize {
@@ -83,6 +83,6 @@ impl Shared {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.frozen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.index_lost_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

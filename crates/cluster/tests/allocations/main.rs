@@ -1,4 +1,4 @@
-//! What is counted in allocations and bytes. In a test binary of its own, since the allocator is the whole program's.
+//! Tests that count allocations and bytes. In a test binary of its own, since the allocator is global to the process.
 
 mod memory;
 mod update_cost;
@@ -10,5 +10,5 @@ use testkit::alloc::Counting;
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// What is counted is the whole process's.
+/// Serializes the tests: the counts are global to the process.
 static ALONE: Mutex<()> = Mutex::new(());

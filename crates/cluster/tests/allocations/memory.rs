@@ -1,10 +1,10 @@
-//! What a cluster costs in memory: bytes that are allocated, counted, so that every machine counts the same.
+//! Memory of a cluster, in allocated bytes, which are the same on every machine.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::PoisonError;
 
 use cluster::object::{Details, EndpointSlice, Port, Service, ServiceType};
-use cluster::{Change, Index, Key, Kind, Object, Selected};
+use cluster::{Change, Index, Key, Kind, Object, SelectorSet};
 use testkit::alloc;
 
 use super::ALONE;
@@ -13,25 +13,25 @@ const SERVICES: u32 = 5_000;
 const NAMESPACES: u32 = 100;
 const EACH: u32 = 10;
 
-/// Bytes: a Service with two ports, a slice of it without endpoints, an endpoint among ten of a slice, and the same
-/// among a hundred; an endpoint with a host name of ten letters.
+/// Budgets in bytes: a Service with two ports, a slice of it without endpoints, an endpoint among ten of a slice, and the
+/// same among a hundred; an endpoint with a host name of ten letters.
 const SERVICE: f64 = 422.0;
 const SLICE: f64 = 204.0;
 const ENDPOINT_OF_TEN: f64 = 24.7;
 const ENDPOINT_OF_HUNDRED: f64 = 25.9;
 const NAMED_ENDPOINT: f64 = 108.0;
 
-/// Hashes have seeds, so tables fill a little differently each time.
+/// Hash seeds are random, so the size of tables varies a little.
 const SLACK: f64 = 0.03;
 
-/// What was counted, against what it may be. All is counted before anything fails.
+/// Compares counts with budgets; fails after all were counted.
 #[derive(Default)]
-struct Count {
+struct BudgetCheck {
     wrong: Vec<String>,
 }
 
-impl Count {
-    /// Wrong is what is above the budget, and what is so far below that the budget says nothing any more.
+impl BudgetCheck {
+    /// Fails above the budget, and so far below it that the budget should be lowered.
     fn check(&mut self, what: &str, bytes: u64, among: u32, budget: f64) {
         let each = bytes as f64 / f64::from(among);
         println!("{what}: {each:.1} bytes, the budget is {budget}");
@@ -44,7 +44,7 @@ impl Count {
     }
 }
 
-impl Drop for Count {
+impl Drop for BudgetCheck {
     fn drop(&mut self) {
         assert!(std::thread::panicking() || self.wrong.is_empty(), "{}", self.wrong.join("\n"));
     }
@@ -68,7 +68,7 @@ fn service(n: u32) -> Object {
         kind: ServiceType::ClusterIp([address(10, n)].into()),
         ports: [port("http", 80), port("metrics", 9090)].into(),
         external: Box::default(),
-        selected: Selected::default(),
+        selected: SelectorSet::default(),
     })
 }
 
@@ -80,12 +80,12 @@ fn slice(n: u32, m: u32, first: u32, each: u32, details: &Details) -> Object {
         imported: None,
         ports: [port("http", 8080), port("metrics", 9090)].into(),
         endpoints: (first..first + each).map(|at| (address(11, at), details.clone())).collect(),
-        selected: Selected::default(),
+        selected: SelectorSet::default(),
     })
 }
 
-/// How many bytes more there are when the index has taken these in.
-fn taken_in(index: &mut Index, objects: impl Iterator<Item = Object>) -> u64 {
+/// The bytes that the index allocates for these objects.
+fn bytes_of(index: &mut Index, objects: impl Iterator<Item = Object>) -> u64 {
     let before = alloc::live().bytes;
     objects.for_each(|object| {
         index.apply(Change::Apply(object), 1);
@@ -97,15 +97,15 @@ fn taken_in(index: &mut Index, objects: impl Iterator<Item = Object>) -> u64 {
 fn many_services() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let plain = Details::default();
-    let mut count = Count::default();
+    let mut count = BudgetCheck::default();
     let start = alloc::live().bytes;
     let mut index = Index::new();
     let slices = |each| (0..SERVICES).map(move |n| slice(n, 0, n * each, each, &Details::default()));
-    count.check("a Service", taken_in(&mut index, (0..SERVICES).map(service)), SERVICES, SERVICE);
-    count.check("a slice", taken_in(&mut index, slices(0)), SERVICES, SLICE);
-    count.check("an endpoint of ten", taken_in(&mut index, slices(EACH)), SERVICES * EACH, ENDPOINT_OF_TEN);
+    count.check("a Service", bytes_of(&mut index, (0..SERVICES).map(service)), SERVICES, SERVICE);
+    count.check("a slice", bytes_of(&mut index, slices(0)), SERVICES, SLICE);
+    count.check("an endpoint of ten", bytes_of(&mut index, slices(EACH)), SERVICES * EACH, ENDPOINT_OF_TEN);
 
-    // A list of what is known leaves nothing behind.
+    // A list of known objects leaks nothing.
     let full = alloc::live().bytes;
     for kind in [Kind::Service, Kind::EndpointSlice] {
         index.apply(Change::ListBegins(kind), 1);
@@ -115,9 +115,9 @@ fn many_services() {
         });
         index.apply(Change::ListEnds(kind), 1);
     }
-    assert_eq!(alloc::live().bytes, full, "a list of what is known");
+    assert_eq!(alloc::live().bytes, full, "a list of known objects");
 
-    // Nor does what is gone.
+    // Nor do deleted objects.
     for kind in [Kind::EndpointSlice, Kind::Service] {
         index.apply(Change::ListBegins(kind), 1);
         index.apply(Change::ListEnds(kind), 1);
@@ -130,13 +130,13 @@ fn many_services() {
 fn one_headless_service_of_many_endpoints() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let named = Details { hostname: Some("database-0".into()), ..Details::default() };
-    let mut count = Count::default();
+    let mut count = BudgetCheck::default();
     for (what, details, budget) in [
         ("an endpoint of a hundred", Details::default(), ENDPOINT_OF_HUNDRED),
         ("an endpoint with a name", named, NAMED_ENDPOINT),
     ] {
         let mut index = Index::new();
         let slices = (0..500).map(|m| slice(0, m, m * 100, 100, &details));
-        count.check(what, taken_in(&mut index, slices), 50_000, budget);
+        count.check(what, bytes_of(&mut index, slices), 50_000, budget);
     }
 }

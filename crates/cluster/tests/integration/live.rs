@@ -1,4 +1,4 @@
-//! A real API server, watched as its users do.
+//! A real API server, watched through the public API.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use testkit::peers::Peer;
 
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Whether a line about this server says so.
+/// Whether a log line about this server contains the text.
 fn logged(server: &Server, text: &str) -> bool {
     let source = server.kubeconfig().display().to_string();
     LINES.lock().unwrap().iter().any(|line| line.starts_with(&source) && line.contains(text))
@@ -33,7 +33,7 @@ fn open(server: &Server, want: &Want) -> Arc<Cluster> {
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !is_so() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}\n{:#?}", LINES.lock().unwrap());
+        assert!(Instant::now() < deadline, "timed out waiting until {what}\n{:#?}", LINES.lock().unwrap());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -74,18 +74,18 @@ fn has_service(cluster: &Cluster, ip: &str) -> bool {
 #[tokio::test]
 async fn a_real_server() {
     let Some(mut server) = start() else { return };
-    println!("a server that knows our certificate");
-    a_server_that_knows_our_certificate(&server).await;
-    println!("objects come, change and go");
-    objects_come_change_and_go(&server).await;
+    println!("a client certificate is accepted");
+    a_client_certificate_is_accepted(&server).await;
+    println!("objects are created, changed and deleted");
+    objects_are_created_changed_and_deleted(&server).await;
     assert!(!logged(&server, "pages"));
-    println!("ServiceImports come with their definition");
-    service_imports_come_with_their_definition(&server).await;
-    println!("an outage freezes what is known");
-    an_outage_freezes_what_is_known(&mut server).await;
+    println!("ServiceImports appear with their CRD");
+    service_imports_appear_with_their_crd(&server).await;
+    println!("an outage keeps the data");
+    an_outage_keeps_the_data(&mut server).await;
 }
 
-async fn objects_come_change_and_go(server: &Server) {
+async fn objects_are_created_changed_and_deleted(server: &Server) {
     let api = server.api();
     let mut want = want(&BUILT_IN);
     want.selectors.push(Selector::parse("app=web").unwrap());
@@ -178,7 +178,7 @@ async fn objects_come_change_and_go(server: &Server) {
     assert!(cluster.staleness().is_zero());
 }
 
-async fn a_server_that_knows_our_certificate(server: &Server) {
+async fn a_client_certificate_is_accepted(server: &Server) {
     let (certificate, key) = server.client_certificate();
     let tls = Tls { certificate, key, authority: server.ca_file() };
     let source = Source::Endpoint { url: server.url(), tls: Some(tls) };
@@ -187,7 +187,7 @@ async fn a_server_that_knows_our_certificate(server: &Server) {
     until("the Service of the API itself is there", || cluster.snapshot().count(Kind::Service) > 0).await;
 }
 
-async fn an_outage_freezes_what_is_known(server: &mut Server) {
+async fn an_outage_keeps_the_data(server: &mut Server) {
     LINES.lock().unwrap().clear();
     service(server.api(), "web", "10.96.7.7");
     let cluster = open(server, &want(&BUILT_IN));
@@ -210,7 +210,7 @@ async fn an_outage_freezes_what_is_known(server: &mut Server) {
     assert_eq!(about, 3, "watching, lost, watching again: {lines:#?}");
 }
 
-async fn service_imports_come_with_their_definition(server: &Server) {
+async fn service_imports_appear_with_their_crd(server: &Server) {
     let api = server.api();
     let cluster = open(server, &want(&[Kind::Service, Kind::ServiceImport]));
     until("Services are synced", || cluster.snapshot().has_synced(Kind::Service)).await;

@@ -1,4 +1,4 @@
-//! A folder of manifests, watched as its users do.
+//! A folder of manifests, watched through the public API.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use cluster::{Cluster, Kind, Source, Want, watch};
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !is_so() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -46,7 +46,7 @@ async fn a_folder_is_a_cluster() {
     std::fs::write(&file, service("web", "10.0.0.2")).unwrap();
     until("the change is seen", || is_at(&cluster, "10.0.0.2")).await;
     assert!(!is_at(&cluster, "10.0.0.1"));
-    // A mistake changes nothing, so something else tells when it was seen.
+    // An error changes nothing; the change of another file shows when it was scanned.
     std::fs::write(&file, "kind: [").unwrap();
     std::fs::write(folder.path().join("db.yaml"), service("db", "10.0.0.3")).unwrap();
     until("the other file is seen", || is_at(&cluster, "10.0.0.3")).await;
@@ -57,7 +57,7 @@ async fn a_folder_is_a_cluster() {
 }
 
 #[tokio::test]
-async fn losing_the_folder_freezes_what_is_known() {
+async fn losing_the_folder_keeps_the_data() {
     let parent = tempfile::tempdir().unwrap();
     let (folder, away) = (parent.path().join("manifests"), parent.path().join("away"));
     std::fs::create_dir(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! Each task of a folder that is watched panics under the eyes of somebody who reads all the time.
+//! Each task of a watched folder panics while another thread reads snapshots all the time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !is_so() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}\n{:#?}", LINES.lock().unwrap());
+        assert!(Instant::now() < deadline, "timed out waiting until {what}\n{:#?}", LINES.lock().unwrap());
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }
@@ -23,7 +23,7 @@ fn service(name: &str, ip: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_task_starts_again() {
+async fn every_task_restarts() {
     supervise::install_hook();
     supervise::set_log(|line| LINES.lock().unwrap().push(line.to_owned()));
     let folder = tempfile::tempdir().unwrap();

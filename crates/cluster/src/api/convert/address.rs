@@ -1,27 +1,27 @@
-//! Addresses and how they are spelt.
+//! IP addresses in text form.
 
 use std::fmt::{self, Write};
 use std::net::IpAddr;
 
-/// As Go reads it: an IPv4 address in the clothes of an IPv6 one is an IPv4 address.
+/// As Go parses it: an IPv4-mapped IPv6 address is an IPv4 address.
 pub(super) fn ip(text: &str) -> Option<IpAddr> {
     text.parse().ok().map(|address: IpAddr| address.to_canonical())
 }
 
-/// Whether `text` is the usual way to write the address. Slices have many addresses, so nothing is allocated.
-pub(super) fn is_usual(address: IpAddr, text: &str) -> bool {
-    // There is one way to write an IPv4 address, unless it is written as an IPv6 one.
+/// Whether `text` is the canonical form of the address. Allocates nothing, since slices have many addresses.
+pub(super) fn is_canonical(address: IpAddr, text: &str) -> bool {
+    // An IPv4 address has one text form, except as an IPv4-mapped IPv6 address.
     if address.is_ipv4() {
         return !text.contains(':');
     }
-    let mut rest = Rest(text);
-    write!(rest, "{address}").is_ok() && rest.0.is_empty()
+    let mut matcher = PrefixMatcher(text);
+    write!(matcher, "{address}").is_ok() && matcher.0.is_empty()
 }
 
-/// Takes what is written off the front of a text.
-struct Rest<'t>(&'t str);
+/// Strips written text from the front of the remaining text.
+struct PrefixMatcher<'t>(&'t str);
 
-impl Write for Rest<'_> {
+impl Write for PrefixMatcher<'_> {
     fn write_str(&mut self, written: &str) -> fmt::Result {
         self.0 = self.0.strip_prefix(written).ok_or(fmt::Error)?;
         Ok(())
@@ -36,7 +36,7 @@ mod tests {
     fn spellings() {
         let check = |text: &str, address: &str, usual: bool| {
             let read = ip(text).unwrap_or_else(|| panic!("{text} is an address"));
-            assert_eq!((read.to_string(), is_usual(read, text)), (address.to_owned(), usual), "{text}");
+            assert_eq!((read.to_string(), is_canonical(read, text)), (address.to_owned(), usual), "{text}");
         };
         check("10.0.0.1", "10.0.0.1", true);
         check("fd00::1", "fd00::1", true);

@@ -4,31 +4,31 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::address::{ip, is_usual};
+use super::address::{ip, is_canonical};
 use super::{key, number, selected};
 use crate::api::message::{self, EndpointPort, ObjectMeta};
 use crate::key::Key;
-use crate::object::{Details, EndpointSlice, Imported, Port};
+use crate::object::{Details, EndpointSlice, ImportOrigin, Port};
 use crate::want::Want;
 
 const SERVICE: &str = "kubernetes.io/service-name";
 const IMPORT: &str = "multicluster.kubernetes.io/service-name";
 const CLUSTER: &str = "multicluster.kubernetes.io/source-cluster";
 
-/// The longest label of the DNS; a pod with a longer name gives its endpoint none.
-const LONGEST_LABEL: usize = 63;
+/// Maximum length of a DNS label; a longer pod name gives its endpoint no name.
+const MAX_LABEL: usize = 63;
 
 pub(super) fn slice(it: message::EndpointSlice, want: &Want) -> Option<EndpointSlice> {
     let meta = it.metadata;
-    let mut zones = Zones::default();
+    let mut zones = ZoneNames::default();
     let ready = it.endpoints.into_iter().filter(|endpoint| endpoint.conditions.ready != Some(false));
     let mut endpoints = ready.flat_map(|endpoint| addresses(endpoint, want, &mut zones)).collect::<Vec<_>>();
-    one_zone_each(&mut endpoints);
+    apply_last_zone(&mut endpoints);
     Some(EndpointSlice {
         key: key(&meta)?,
         service: owner(&meta, SERVICE),
         imported: owner(&meta, IMPORT)
-            .map(|service| Imported { service, cluster: meta.label(CLUSTER).unwrap_or_default().into() })
+            .map(|service| ImportOrigin { service, cluster: meta.label(CLUSTER).unwrap_or_default().into() })
             .map(Box::new),
         ports: it.ports.into_iter().map(port).collect(),
         endpoints: endpoints.into_iter().collect(),
@@ -36,16 +36,16 @@ pub(super) fn slice(it: message::EndpointSlice, want: &Want) -> Option<EndpointS
     })
 }
 
-/// One per address of an endpoint, all alike but for it.
-fn addresses(it: message::Endpoint, want: &Want, zones: &mut Zones) -> Vec<(IpAddr, Details)> {
+/// One entry per address of an endpoint, with equal details.
+fn addresses(it: message::Endpoint, want: &Want, zones: &mut ZoneNames) -> Vec<(IpAddr, Details)> {
     let hostname: Option<Box<str>> = it.hostname.filter(|name| !name.is_empty()).map(Into::into);
     let pod = it.target_ref.map(|target| target.name);
     let pod: Option<Box<str>> =
-        pod.filter(|name| want.pod_names && !name.is_empty() && name.len() <= LONGEST_LABEL).map(Into::into);
-    let zone = it.zone.filter(|zone| want.zones && !zone.is_empty()).map(|zone| zones.share(&zone));
+        pod.filter(|name| want.pod_names && !name.is_empty() && name.len() <= MAX_LABEL).map(Into::into);
+    let zone = it.zone.filter(|zone| want.zones && !zone.is_empty()).map(|zone| zones.intern(&zone));
     let parsed = it.addresses.into_iter().filter_map(|text| {
         let address = ip(&text)?;
-        let spelling = (!is_usual(address, &text)).then(|| text.into());
+        let spelling = (!is_canonical(address, &text)).then(|| text.into());
         let (hostname, pod, zone) = (hostname.clone(), pod.clone(), zone.clone());
         Some((address, Details { spelling, hostname, pod, zone }))
     });
@@ -60,13 +60,13 @@ fn port(it: EndpointPort) -> Port {
     }
 }
 
-/// The object that a label names, in the slice's own namespace.
+/// The object that a label names, in the slice's namespace.
 fn owner(meta: &ObjectMeta, label: &str) -> Option<Key> {
     Key::new(&meta.namespace, meta.label(label)?)
 }
 
-/// An address that a slice has several times is in the zone that is said last, as in CoreDNS.
-fn one_zone_each(endpoints: &mut [(IpAddr, Details)]) {
+/// An address that a slice has several times is in the zone of its last endpoint, as in CoreDNS.
+fn apply_last_zone(endpoints: &mut [(IpAddr, Details)]) {
     let zones: HashMap<IpAddr, Arc<str>> =
         endpoints.iter().filter_map(|(address, its)| Some((*address, its.zone.clone()?))).collect();
     if !zones.is_empty() {
@@ -76,18 +76,18 @@ fn one_zone_each(endpoints: &mut [(IpAddr, Details)]) {
     }
 }
 
-/// The zones of one slice: a few texts for a hundred endpoints.
+/// The zones of one slice: a few names for a hundred endpoints.
 #[derive(Default)]
-struct Zones(Vec<Arc<str>>);
+struct ZoneNames(Vec<Arc<str>>);
 
-impl Zones {
-    fn share(&mut self, zone: &str) -> Arc<str> {
+impl ZoneNames {
+    fn intern(&mut self, zone: &str) -> Arc<str> {
         let zone = zone.to_lowercase();
         if let Some(known) = self.0.iter().find(|known| ***known == zone) {
             return Arc::clone(known);
         }
-        let made: Arc<str> = zone.into();
-        self.0.push(Arc::clone(&made));
-        made
+        let name: Arc<str> = zone.into();
+        self.0.push(Arc::clone(&name));
+        name
     }
 }

@@ -1,4 +1,4 @@
-//! Each case is an object as JSON. It is read as such and as protobuf, and must come to the same.
+//! Each case is an object as JSON. It is decoded from JSON and from protobuf, with the same result.
 
 use std::net::IpAddr;
 
@@ -6,18 +6,18 @@ use prost::Message;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::object::{Details, EndpointSlice, Imported, Kind};
+use crate::object::{Details, EndpointSlice, ImportOrigin, Kind};
 
-fn read(kind: Kind, json: &Value) -> Raw {
-    let raw = Raw::deserialize(kind, json.clone()).unwrap_or_else(|e| panic!("{json}: {e}"));
+fn read(kind: Kind, json: &Value) -> ApiObject {
+    let raw = ApiObject::deserialize(kind, json.clone()).unwrap_or_else(|e| panic!("{json}: {e}"));
     let bytes = match &raw {
-        Raw::Namespace(it) => it.encode_to_vec(),
-        Raw::Service(it) => it.encode_to_vec(),
-        Raw::EndpointSlice(it) => it.encode_to_vec(),
-        Raw::Pod(it) => it.encode_to_vec(),
-        Raw::ServiceImport(_) => return raw,
+        ApiObject::Namespace(it) => it.encode_to_vec(),
+        ApiObject::Service(it) => it.encode_to_vec(),
+        ApiObject::EndpointSlice(it) => it.encode_to_vec(),
+        ApiObject::Pod(it) => it.encode_to_vec(),
+        ApiObject::ServiceImport(_) => return raw,
     };
-    assert_eq!(Raw::from_protobuf(kind, &bytes).unwrap(), raw, "{json}");
+    assert_eq!(ApiObject::from_protobuf(kind, &bytes).unwrap(), raw, "{json}");
     raw
 }
 
@@ -120,7 +120,7 @@ fn external_addresses_come_before_those_of_the_load_balancer() {
     ];
     assert_eq!(*service.external, expected);
     let Object::Service(service) = convert(Kind::Service, &json, &Want::default()) else { panic!("{json}") };
-    assert!(service.external.is_empty(), "nobody wants to know");
+    assert!(service.external.is_empty(), "not wanted");
 }
 
 fn slice(endpoints: Value, labels: Value, want: &Want) -> EndpointSlice {
@@ -189,8 +189,8 @@ fn endpoints_keep_what_is_wanted() {
 fn owners_of_slices() {
     let check = |labels: Value, service: Option<&str>, imported: Option<(&str, &str)>| {
         let got = slice(json!([]), labels.clone(), &all());
-        let imported =
-            imported.map(|(service, cluster)| Imported { service: key(service), cluster: cluster.into() });
+        let imported = imported
+            .map(|(service, cluster)| ImportOrigin { service: key(service), cluster: cluster.into() });
         assert_eq!((got.service, got.imported), (service.map(key), imported.map(Box::new)), "{labels}");
     };
     check(json!({"kubernetes.io/service-name": "web"}), Some("shop/web"), None);
@@ -266,7 +266,7 @@ fn selectors_become_bits() {
                 Object::ServiceImport(it) => it.selected,
                 Object::Namespace(it) => it.selected,
             };
-            assert_eq!(got, Selected(bits), "{kind:?} {labels}");
+            assert_eq!(got, SelectorSet(bits), "{kind:?} {labels}");
         }
     };
     check(json!({"app": "web", "tier": "x"}), 0b011);
@@ -275,11 +275,11 @@ fn selectors_become_bits() {
     let Object::Namespace(it) = convert(Kind::Namespace, &labelled(json!({"team": "b"})), &want) else {
         panic!()
     };
-    assert_eq!((&*it.name, it.selected), ("web", Selected(1)));
+    assert_eq!((&*it.name, it.selected), ("web", SelectorSet(1)));
 }
 
 #[test]
-fn objects_without_a_name_are_none() {
+fn objects_without_a_name_are_dropped() {
     for json in [json!({}), json!({"metadata": {"name": "web"}}), json!({"metadata": {"namespace": "shop"}})]
     {
         assert_eq!(object(read(Kind::Service, &json), &all()), None, "{json}");

@@ -1,4 +1,4 @@
-//! What objects travel in: envelopes, lists, events, refusals.
+//! Envelopes, lists, watch events and error statuses.
 
 use bytes::Bytes;
 use prost::Message;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::meta::nullable;
 
-/// Begins every protobuf message of the API, also inside events.
+/// The first bytes of every protobuf message of the API, also inside events.
 const MAGIC: &[u8] = b"k8s\0";
 
 #[derive(Clone, PartialEq, Message)]
@@ -19,13 +19,16 @@ struct Unknown {
 pub(crate) fn unwrap(message: Bytes) -> Result<Bytes, String> {
     if !message.starts_with(MAGIC) {
         let begin = message.get(..MAGIC.len()).unwrap_or(&message);
-        return Err(format!("no protobuf of Kubernetes: begins with {:?}", String::from_utf8_lossy(begin)));
+        return Err(format!(
+            "expected Kubernetes protobuf, got bytes that begin with {:?}",
+            String::from_utf8_lossy(begin)
+        ));
     }
     let unknown = Unknown::decode(message.slice(MAGIC.len()..)).map_err(|e| e.to_string())?;
     Ok(unknown.raw)
 }
 
-/// A list of any kind; its objects are decoded one after the other, not all at once.
+/// A list of any kind; its objects are decoded one by one, not all at once.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct List {
     #[prost(message, required, tag = "1")]
@@ -40,16 +43,16 @@ pub(crate) struct ListMeta {
     #[prost(string, tag = "2")]
     #[serde(deserialize_with = "nullable")]
     pub resource_version: String,
-    /// Asks for the next page; empty after the last one.
+    /// The continue token of the next page; empty on the last one.
     #[prost(string, tag = "3")]
     #[serde(rename = "continue", deserialize_with = "nullable")]
     pub next: String,
-    /// How many objects come after this page, where the server says so.
+    /// Number of objects after this page, if the server reports it.
     #[prost(int64, optional, tag = "4")]
     pub remaining_item_count: Option<i64>,
 }
 
-/// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`, and what it is about.
+/// `ADDED`, `MODIFIED`, `DELETED`, `BOOKMARK` or `ERROR`, and the object.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct WatchEvent {
     #[prost(string, tag = "1")]
@@ -64,7 +67,7 @@ pub(crate) struct RawExtension {
     pub raw: Bytes,
 }
 
-/// Why the API server did not do it.
+/// Why the API server refused a request or ended a watch.
 #[derive(Clone, PartialEq, Message, Deserialize)]
 #[serde(default)]
 pub(crate) struct Status {
@@ -79,7 +82,7 @@ pub(crate) struct Status {
     pub code: i32,
 }
 
-/// The other way round, for servers in tests.
+/// The reverse of [`unwrap`], for servers in tests.
 #[cfg(test)]
 pub(crate) fn wrap(raw: Vec<u8>) -> Bytes {
     let mut bytes = MAGIC.to_vec();

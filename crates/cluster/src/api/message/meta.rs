@@ -1,4 +1,4 @@
-//! What every object has.
+//! Metadata, which every object has.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub(crate) struct ObjectMeta {
     pub resource_version: String,
     #[prost(message, optional, tag = "9")]
     pub deletion_timestamp: Option<Timestamp>,
-    // A map is a repeated pair on the wire, and nobody here looks a label up often enough to hash them.
+    // A map is a repeated pair on the wire; lookups are too rare to be worth hashing.
     #[prost(message, repeated, tag = "11")]
     #[serde(deserialize_with = "pairs")]
     pub labels: Vec<Pair>,
@@ -38,10 +38,10 @@ impl ObjectMeta {
     }
 }
 
-/// Any object, read for its annotations only.
+/// Any object, decoded for its annotations only.
 #[derive(Clone, PartialEq, Message, Deserialize)]
 #[serde(default)]
-pub(crate) struct Annotated {
+pub(crate) struct AnnotatedObject {
     #[prost(message, required, tag = "1")]
     metadata: Annotations,
 }
@@ -57,7 +57,7 @@ struct Annotations {
     annotations: Vec<Pair>,
 }
 
-impl Annotated {
+impl AnnotatedObject {
     #[cfg(test)]
     pub(crate) fn new(version: &str, annotations: &[(&str, &str)]) -> Self {
         let annotations = annotations.iter().map(|(key, value)| Pair::new(key, value)).collect();
@@ -91,7 +91,7 @@ fn find<'p>(pairs: &'p [Pair], key: &str) -> Option<&'p str> {
     pairs.iter().find(|pair| pair.key == key).map(|pair| &*pair.value).filter(|value| !value.is_empty())
 }
 
-/// A time of which only matters that it is there.
+/// A time whose presence alone matters.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Timestamp {}
 
@@ -101,7 +101,7 @@ impl<'de> Deserialize<'de> for Timestamp {
     }
 }
 
-/// `null` is the same as nothing, as for the API server: `ports:` with all its entries commented out.
+/// `null` counts as absent, as for the API server: `ports:` with all its entries commented out.
 pub(super) fn nullable<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {

@@ -1,4 +1,4 @@
-//! Group multicluster.x-k8s.io: v1alpha1 and v1beta1, which agree on all that is read here. JSON only.
+//! Group multicluster.x-k8s.io: v1alpha1 and v1beta1, which agree on these fields. JSON only.
 
 use serde::Deserialize;
 

@@ -1,34 +1,39 @@
-//! Watches that are not to be believed, and how that is noticed.
+//! Inconsistent, stuck and dead watches, and how the audit detects them.
 
 use std::time::Duration;
 
-use super::server::{CHECK, Says, Server, Stream, service};
+use super::server::{CHECK, Server, ServerCount, Stream, service};
 use super::{LIMITS, STREAMED, WEB, ip, logged, until, until_at, watch, with_web};
 use crate::api::Limits;
 use crate::object::Kind;
 use crate::watch::{Cluster, register_metrics};
 
-/// Checked again and again, and nothing else is in a hurry.
-const CHECKED: Limits = Limits { check: Duration::from_millis(20), ..LIMITS };
+/// Frequent censuses; every other limit is long.
+const CHECKED: Limits = Limits { census_interval: Duration::from_millis(20), ..LIMITS };
 const SOON: Duration = Duration::from_millis(50);
 
-/// Checks come, and have no consequence.
-async fn all_is_well(server: &mut Server, says: Says) {
+/// Answers three censuses, which must have no consequence.
+async fn checks_pass(server: &mut Server, census: ServerCount) {
     for _ in 0..3 {
-        let asked = server.asked(&[CHECK]).await;
+        let request = server.request(&[CHECK]).await;
         assert!(
-            !asked.address.contains("resourceVersion"),
-            "a cache may have missed the same: {}",
-            asked.address
+            !request.uri.contains("resourceVersion"),
+            "a cache may have missed the same events: {}",
+            request.uri
         );
-        asked.counted(says);
+        request.answer_check(census);
     }
 }
 
-/// What the server has is listed at version 60, and nothing disappears meanwhile.
-async fn is_listed(server: &mut Server, cluster: &Cluster, says: Says, services: &[(&str, &str)]) -> Stream {
-    let stream = server.asked_beside_checks(says, STREAMED).await.stream();
-    assert_eq!(ip(cluster, "web").as_deref(), Some(WEB), "what is known stays during the list");
+/// Serves a relist at version 60; nothing disappears meanwhile.
+async fn relist(
+    server: &mut Server,
+    cluster: &Cluster,
+    census: ServerCount,
+    services: &[(&str, &str)],
+) -> Stream {
+    let stream = server.request_beside_checks(census, STREAMED).await.stream();
+    assert_eq!(ip(cluster, "web").as_deref(), Some(WEB), "known objects stay during the list");
     services.iter().for_each(|(name, ip)| stream.added(&service(name, ip, 55)));
     stream.list_ends("60");
     for (name, ip) in services {
@@ -38,42 +43,42 @@ async fn is_listed(server: &mut Server, cluster: &Cluster, says: Says, services:
 }
 
 #[tokio::test]
-async fn missed_events_are_noticed() {
+async fn missed_events_are_detected() {
     register_metrics();
-    type Tell = fn(&Stream);
+    type Send = fn(&Stream);
     type Services = &'static [(&'static str, &'static str)];
-    let nothing: Tell = |_| {};
-    let cases: [(&str, Says, Tell, Services); 5] = [
+    let nothing: Send = |_| {};
+    let cases: [(&str, ServerCount, Send, Services); 5] = [
         (
-            "a bookmark came past a new object",
+            "a bookmark beyond a new object",
             (2, "8"),
             |it| it.bookmark("8"),
             &[("web", "10.0.0.1"), ("new", "10.0.0.2")],
         ),
         (
-            "an event came past a new object",
+            "an event beyond a new object",
             (2, "8"),
             |it| it.modified(&service("web", "10.0.0.1", 9)),
             &[("web", "10.0.0.1"), ("new", "10.0.0.2")],
         ),
-        ("nothing came of a new object", (2, "8"), nothing, &[("web", "10.0.0.1"), ("new", "10.0.0.2")]),
-        ("a bookmark came past the end of an object", (0, "8"), |it| it.bookmark("8"), &[]),
-        ("nothing came of the end of an object", (0, "8"), nothing, &[]),
+        ("no event for a new object", (2, "8"), nothing, &[("web", "10.0.0.1"), ("new", "10.0.0.2")]),
+        ("a bookmark beyond a deletion", (0, "8"), |it| it.bookmark("8"), &[]),
+        ("no event for a deletion", (0, "8"), nothing, &[]),
     ];
-    for (name, says, tell, services) in cases {
+    for (name, census, send, services) in cases {
         println!("{name}");
-        let (mut server, cluster, stream) = with_web(Limits { grace: SOON, ..CHECKED }).await;
-        server.asked(&[CHECK]).await.counted(says);
-        tell(&stream);
-        let _stream = is_listed(&mut server, &cluster, says, services).await;
-        until("what is gone is gone", || ip(&cluster, "web").is_some() != services.is_empty()).await;
-        all_is_well(&mut server, (services.len() as u64, "60")).await;
+        let (mut server, cluster, stream) = with_web(Limits { delivery_grace: SOON, ..CHECKED }).await;
+        server.request(&[CHECK]).await.answer_check(census);
+        send(&stream);
+        let _stream = relist(&mut server, &cluster, census, services).await;
+        until("deleted objects are removed", || ip(&cluster, "web").is_some() != services.is_empty()).await;
+        checks_pass(&mut server, (services.len() as u64, "60")).await;
         let lines = logged(&server);
-        let said = format!(
-            "listing services again: the server has {} at version 8, and the watch told of 1",
-            says.0
+        let expected = format!(
+            "watch of services is inconsistent, relisting: server has {} objects at resourceVersion 8, watch delivered 1",
+            census.0
         );
-        assert_eq!(lines, ["watching services", &said]);
+        assert_eq!(lines, ["watching services", &expected]);
         let missed = format!(
             "rhumb_cluster_events_total{{event=\"missed\",kind=\"Service\",source=\"{}\"}} 1",
             server.url
@@ -83,116 +88,116 @@ async fn missed_events_are_noticed() {
 }
 
 #[tokio::test]
-async fn events_on_their_way_are_not_missed() {
+async fn events_in_transit_do_not_count_as_missed() {
     let (mut server, cluster, stream) = with_web(CHECKED).await;
-    // The server knows it first.
-    server.asked(&[CHECK]).await.counted((2, "8"));
-    let asked = server.asked(&[CHECK]).await;
+    // The census is ahead of the watch.
+    server.request(&[CHECK]).await.answer_check((2, "8"));
+    let request = server.request(&[CHECK]).await;
     stream.added(&service("new", "10.0.0.2", 8));
     until_at(&cluster, "new", Some("[10.0.0.2]")).await;
-    asked.counted((2, "8"));
-    // The watch knows it first.
-    let asked = server.asked(&[CHECK]).await;
+    request.answer_check((2, "8"));
+    // The watch is ahead of the census.
+    let request = server.request(&[CHECK]).await;
     stream.deleted(&service("new", "10.0.0.2", 9));
     stream.added(&service("newer", "10.0.0.3", 10));
     stream.added(&service("newest", "10.0.0.4", 11));
     until_at(&cluster, "newest", Some("[10.0.0.4]")).await;
-    asked.counted((1, "9"));
-    all_is_well(&mut server, (3, "11")).await;
+    request.answer_check((1, "9"));
+    checks_pass(&mut server, (3, "11")).await;
     assert_eq!(logged(&server), ["watching services"]);
 }
 
-/// Whatever its name, an object counts.
+/// Objects with an invalid name count too.
 #[tokio::test]
-async fn objects_that_are_not_kept_are_counted() {
-    let (mut server, _cluster, stream) = with_web(Limits { grace: SOON, ..CHECKED }).await;
+async fn objects_that_are_not_indexed_are_counted() {
+    let (mut server, _cluster, stream) = with_web(Limits { delivery_grace: SOON, ..CHECKED }).await;
     stream.added(&service(&"long".repeat(40), "10.0.0.2", 8));
     stream.modified(&service(&"long".repeat(40), "10.0.0.3", 9));
-    all_is_well(&mut server, (2, "9")).await;
+    checks_pass(&mut server, (2, "9")).await;
     assert_eq!(logged(&server), ["watching services"]);
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_count() {
-    let (mut server, _cluster, _stream) = with_web(Limits { grace: SOON, ..CHECKED }).await;
+async fn a_server_that_reports_no_count() {
+    let (mut server, _cluster, _stream) = with_web(Limits { delivery_grace: SOON, ..CHECKED }).await;
     for _ in 0..5 {
-        server.asked(&[CHECK]).await.page(&[service("web", "10.0.0.1", 3)], "5", "more");
+        server.request(&[CHECK]).await.page(&[service("web", "10.0.0.1", 3)], "5", "more");
     }
-    server.asked(&[CHECK]).await.page(&[service("web", "10.0.0.1", 3)], "of no number", "");
-    server.asked(&[CHECK]).await;
+    server.request(&[CHECK]).await.page(&[service("web", "10.0.0.1", 3)], "of no number", "");
+    server.request(&[CHECK]).await;
     assert_eq!(logged(&server), ["watching services"]);
 }
 
-/// The watch stands, and the server goes on without it.
+/// The watch is connected, but the server is ahead of it.
 #[tokio::test]
 async fn a_watch_that_stays_behind() {
-    // Whether there are bookmarks at least, of the version that it is stuck at.
-    for speaks in [false, true] {
-        let limits = match speaks {
-            true => Limits { behind: 4 * SOON, ..CHECKED },
-            false => Limits { behind: 6 * SOON, watch_silence: 4 * SOON, ..CHECKED },
+    // With and without bookmarks of the version that it is stuck at.
+    for bookmarks in [false, true] {
+        let limits = match bookmarks {
+            true => Limits { max_lag: 4 * SOON, ..CHECKED },
+            false => Limits { max_lag: 6 * SOON, watch_silence: 4 * SOON, ..CHECKED },
         };
         let (mut server, cluster, stream) = with_web(limits).await;
         let mut streams = vec![stream];
-        if speaks {
-            server.asked(&[CHECK]).await.counted((1, "9"));
+        if bookmarks {
+            server.request(&[CHECK]).await.answer_check((1, "9"));
             streams[0].bookmark("5");
         } else {
-            let again = server.asked_beside_checks((1, "9"), &["watch=true", "resourceVersion=5"]).await;
+            let again = server.request_beside_checks((1, "9"), &["watch=true", "resourceVersion=5"]).await;
             streams.push(again.stream());
         }
         let services = [("web", "10.0.0.1"), ("new", "10.0.0.2")];
-        let listed = is_listed(&mut server, &cluster, (1, "9"), &services).await;
+        let listed = relist(&mut server, &cluster, (1, "9"), &services).await;
         let lines = logged(&server);
-        let said = "listing services again: the watch does not get to version 9";
-        assert_eq!(lines, ["watching services", said]);
-        if speaks {
-            all_is_well(&mut server, (2, "60")).await;
+        let expected =
+            "watch of services is inconsistent, relisting: watch has not reached resourceVersion 9";
+        assert_eq!(lines, ["watching services", expected]);
+        if bookmarks {
+            checks_pass(&mut server, (2, "60")).await;
         }
         drop(listed);
     }
 }
 
-/// Its data were restored from a copy, and the watch still stands.
+/// The server was restored from a backup, and the watch is still connected.
 #[tokio::test]
 async fn a_server_at_an_older_version() {
     let (mut server, cluster, stream) = with_web(CHECKED).await;
     stream.bookmark("90");
-    let _listed =
-        is_listed(&mut server, &cluster, (1, "30"), &[("web", "10.0.0.1"), ("old", "10.0.0.2")]).await;
-    all_is_well(&mut server, (2, "60")).await;
-    let said = "listing services again: the server is at version 30, and was at 90";
-    assert_eq!(logged(&server), ["watching services", said]);
+    let _listed = relist(&mut server, &cluster, (1, "30"), &[("web", "10.0.0.1"), ("old", "10.0.0.2")]).await;
+    checks_pass(&mut server, (2, "60")).await;
+    let expected = "watch of services is inconsistent, relisting: server is at resourceVersion 30, was at 90";
+    assert_eq!(logged(&server), ["watching services", expected]);
 }
 
-/// A load balancer may keep a connection whose other end is gone.
+/// A load balancer may keep a connection whose server is gone.
 #[tokio::test]
-async fn a_server_that_does_not_answer_a_check() {
-    let limits = Limits { check_answer: 10 * SOON, ..CHECKED };
+async fn a_server_that_does_not_respond_to_a_census() {
+    let limits = Limits { census_timeout: 10 * SOON, ..CHECKED };
     let (mut server, cluster, _stream) = with_web(limits).await;
-    // Once may be chance.
-    let _unanswered = (server.asked(&[CHECK]).await, server.asked(&[CHECK]).await);
-    let asked = server.asked(&["watch=true", "resourceVersion=5"]).await;
+    // One missing response has no consequence.
+    let _unanswered = (server.request(&[CHECK]).await, server.request(&[CHECK]).await);
+    let request = server.request(&["watch=true", "resourceVersion=5"]).await;
     assert!(!cluster.staleness().is_zero());
-    let stream = asked.stream();
+    let stream = request.stream();
     until("it is connected", || cluster.staleness().is_zero()).await;
     let lines = logged(&server);
-    assert_eq!(lines[1], "lost the watch of services, what is known stays: no answer for 0 s");
-    // A watch that speaks is not dead.
-    let _unanswered = server.asked(&[CHECK]).await;
+    assert_eq!(lines[1], "watch of services lost, serving the last known data: no response within 0 s");
+    // A watch with events is not dead.
+    let _unanswered = server.request(&[CHECK]).await;
     stream.modified(&service("web", "10.0.0.2", 9));
-    server.asked(&[CHECK]).await.counted((1, "9"));
+    server.request(&[CHECK]).await.answer_check((1, "9"));
     let lines = logged(&server);
-    assert_eq!(lines[3..], ["cannot check the watch of services: no answer for 0 s"]);
+    assert_eq!(lines[3..], ["cannot check the watch of services: no response within 0 s"]);
 }
 
 #[tokio::test]
-async fn refusals_of_checks_leave_the_watch_alone() {
+async fn refused_censuses_leave_the_watch_alone() {
     let (mut server, cluster, stream) = with_web(CHECKED).await;
     for status in [401, 403, 429, 500] {
-        server.asked(&[CHECK]).await.refuse(status, "no");
+        server.request(&[CHECK]).await.refuse(status, "no");
     }
-    all_is_well(&mut server, (1, "5")).await;
+    checks_pass(&mut server, (1, "5")).await;
     stream.modified(&service("web", "10.0.0.2", 9));
     until_at(&cluster, "web", Some("[10.0.0.2]")).await;
     assert_eq!(
@@ -201,69 +206,70 @@ async fn refusals_of_checks_leave_the_watch_alone() {
     );
 }
 
-/// What no number shows is known again after a while.
+/// A missed modification, which no count reveals, is repaired by the periodic relist.
 #[tokio::test]
 async fn a_missed_change_is_noticed_by_listing() {
     let (mut server, cluster, stream) =
-        with_web(Limits { relist: Duration::from_millis(300), ..LIMITS }).await;
+        with_web(Limits { relist_interval: Duration::from_millis(300), ..LIMITS }).await;
     stream.added(&service("db", "10.0.0.5", 6));
-    let listing = server.asked(STREAMED).await.stream();
+    let listing = server.request(STREAMED).await.stream();
     listing.added(&service("web", "10.0.0.2", 7));
     until_at(&cluster, "web", Some("[10.0.0.2]")).await;
     assert_eq!(ip(&cluster, "db").as_deref(), Some("[10.0.0.5]"), "nothing disappears");
     assert!(cluster.staleness().is_zero());
     listing.added(&service("db", "10.0.0.5", 6));
     listing.list_ends("8");
-    let next = server.asked(STREAMED).await;
+    let next = server.request(STREAMED).await;
     assert_eq!(ip(&cluster, "db").as_deref(), Some("[10.0.0.5]"));
-    // If that fails, the watch goes on from where it was.
+    // If it fails, the watch resumes.
     next.refuse(503, "busy");
-    server.asked(&["watch=true", "resourceVersion=8"]).await;
+    server.request(&["watch=true", "resourceVersion=8"]).await;
 }
 
-/// Packets are swallowed from now on, and nobody says so.
+/// Packets are dropped silently.
 #[tokio::test]
-async fn a_dead_connection_is_noticed() {
+async fn a_dead_connection_is_detected() {
     let (mut server, cluster, _stream) =
-        with_web(Limits { vanished: Duration::from_secs(2), ..LIMITS }).await;
-    server.goes_deaf();
-    let asked = server.asked(&["watch=true", "resourceVersion=5"]).await;
+        with_web(Limits { peer_timeout: Duration::from_secs(2), ..LIMITS }).await;
+    server.drop_packets();
+    let request = server.request(&["watch=true", "resourceVersion=5"]).await;
     assert!(!cluster.staleness().is_zero());
-    let stream = asked.stream();
+    let stream = request.stream();
     stream.modified(&service("web", "10.0.0.2", 9));
     until_at(&cluster, "web", Some("[10.0.0.2]")).await;
     until("it is connected", || cluster.staleness().is_zero()).await;
     let lines = logged(&server);
-    assert!(lines[1].starts_with("lost the watch of services, what is known stays: "), "{lines:?}");
+    assert!(lines[1].starts_with("watch of services lost, serving the last known data: "), "{lines:?}");
 }
 
-/// Watches begin well, and nothing ever comes.
+/// Watches are accepted, and nothing ever arrives.
 #[tokio::test]
 async fn silence_makes_stale() {
     let (mut server, cluster, stream) = with_web(Limits { watch_silence: SOON, ..LIMITS }).await;
     drop(stream);
     for _ in 0..4 {
-        let silent = server.asked(&["watch=true", "resourceVersion=5"]).await.stream();
-        assert!(silent.hung_up().await);
+        let silent = server.request(&["watch=true", "resourceVersion=5"]).await.stream();
+        assert!(silent.closed_by_client().await);
     }
     until("it is stale", || cluster.staleness() > 2 * SOON).await;
-    let _stream = server.asked(&["resourceVersion=5"]).await.stream();
-    assert!(!cluster.staleness().is_zero(), "a good beginning is no news");
+    let _stream = server.request(&["resourceVersion=5"]).await.stream();
+    assert!(!cluster.staleness().is_zero(), "a response without events is no data");
     let lines = logged(&server);
     assert_eq!(lines.len(), 2, "{lines:?}");
     assert!(lines[1].starts_with("no events for services in 0."), "{lines:?}");
 }
 
-/// Somebody listens, but nobody answers.
+/// The server accepts connections and does not respond.
 #[tokio::test]
-async fn a_first_answer_that_takes_long_is_told_once() {
+async fn a_late_first_response_is_logged_once() {
     let mut server = Server::start().await;
-    let cluster = watch(&server, &[Kind::Namespace, Kind::Service], Limits { first_answer: SOON, ..LIMITS });
-    let _unanswered = (server.asked(&["watch"]).await, server.asked(&["watch"]).await);
+    let cluster =
+        watch(&server, &[Kind::Namespace, Kind::Service], Limits { first_response: SOON, ..LIMITS });
+    let _unanswered = (server.request(&["watch"]).await, server.request(&["watch"]).await);
     let host = server.url.replace("http://", "");
-    let said = format!("still waiting for a first answer from {host}, for namespaces, services");
-    until("it is told", || logged(&server) == [said.as_str()]).await;
+    let expected = format!("still waiting for a first answer from {host}, for namespaces, services");
+    until("it is logged", || logged(&server) == [expected.as_str()]).await;
     tokio::time::sleep(3 * SOON).await;
-    assert_eq!(logged(&server), [said.as_str()]);
+    assert_eq!(logged(&server), [expected.as_str()]);
     assert!(!cluster.has_synced());
 }

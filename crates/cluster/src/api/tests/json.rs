@@ -1,4 +1,4 @@
-//! Servers, and proxies in front of them, that answer JSON though protobuf was asked for.
+//! Servers, and proxies in front of them, that respond with JSON though protobuf was requested.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{LIMITS, STREAMED, WEB, ip, logged, until, until_at, watch};
 use crate::api::Limits;
 use crate::object::Kind;
 
-/// `shop/NAME` with all the fields that are of no interest.
+/// `shop/NAME` with many fields that are ignored.
 fn service(name: &str, ip: &str, version: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Service",
@@ -39,9 +39,13 @@ fn list(items: &[Value], version: &str, next: &str) -> Value {
 #[tokio::test]
 async fn streamed_lists_watches_and_checks_in_json() {
     let mut server = Server::start().await;
-    let limits = Limits { check: Duration::from_millis(20), grace: Duration::from_millis(50), ..LIMITS };
+    let limits = Limits {
+        census_interval: Duration::from_millis(20),
+        delivery_grace: Duration::from_millis(50),
+        ..LIMITS
+    };
     let cluster = watch(&server, &[Kind::Service], limits);
-    let stream = server.asked(STREAMED).await.json_stream();
+    let stream = server.request(STREAMED).await.json_stream();
     stream.json("ADDED", &service("web", "10.0.0.1", "3"));
     stream.json("BOOKMARK", &bookmark("5", true));
     until("it is synced", || cluster.has_synced()).await;
@@ -53,19 +57,19 @@ async fn streamed_lists_watches_and_checks_in_json() {
     stream.json("DELETED", &service("web", "10.0.0.2", "8"));
     until_at(&cluster, "web", None).await;
     for _ in 0..2 {
-        server.asked(&[CHECK]).await.json(&list(&[service("db", "None", "7")], "8", ""));
+        server.request(&[CHECK]).await.json(&list(&[service("db", "None", "7")], "8", ""));
     }
-    // What the server says goes for one answer: another server may stand behind the next one.
+    // A Content-Type applies to one response: another server may send the next one.
     drop(stream);
-    let says = list(&[service("db", "None", "7")], "8", "");
-    let asked = loop {
-        match server.asked(&[]).await {
-            check if check.address.ends_with(CHECK) => check.json(&says),
-            asked => break asked,
+    let census = list(&[service("db", "None", "7")], "8", "");
+    let request = loop {
+        match server.request(&[]).await {
+            check if check.uri.ends_with(CHECK) => check.json(&census),
+            request => break request,
         }
     };
-    assert!(asked.address.contains("resourceVersion=8"), "{}", asked.address);
-    asked.stream().modified(&super::service("db", "10.0.0.9", 9));
+    assert!(request.uri.contains("resourceVersion=8"), "{}", request.uri);
+    request.stream().modified(&super::service("db", "10.0.0.9", 9));
     until_at(&cluster, "db", Some("[10.0.0.9]")).await;
     assert_eq!(logged(&server), ["watching services"]);
 }
@@ -74,25 +78,25 @@ async fn streamed_lists_watches_and_checks_in_json() {
 async fn pages_and_refusals_in_json() {
     let mut server = Server::start().await;
     let cluster = watch(&server, &[Kind::Service], LIMITS);
-    let asked = server.asked(STREAMED).await;
+    let request = server.request(STREAMED).await;
     let status = json!({"kind": "Status", "code": 422, "message": "sendInitialEvents is forbidden"});
-    asked.json_refusal(422, &status);
-    server.asked(&["limit=500"]).await.json(&list(&[service("web", "10.0.0.1", "3")], "5", "more"));
-    server.asked(&["continue=more"]).await.json(&list(&[service("db", "None", "4")], "5", ""));
-    let stream = server.asked(&["watch=true", "resourceVersion=5"]).await.json_stream();
+    request.json_refusal(422, &status);
+    server.request(&["limit=500"]).await.json(&list(&[service("web", "10.0.0.1", "3")], "5", "more"));
+    server.request(&["continue=more"]).await.json(&list(&[service("db", "None", "4")], "5", ""));
+    let stream = server.request(&["watch=true", "resourceVersion=5"]).await.json_stream();
     until("it is synced", || cluster.has_synced()).await;
     assert_eq!(
         (ip(&cluster, "web").as_deref(), ip(&cluster, "db").as_deref()),
         (Some(WEB), Some("Headless"))
     );
     stream.json("ERROR", &json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}));
-    server.asked(&["limit=500"]).await.json(&list(&[service("db", "None", "4")], "9", ""));
+    server.request(&["limit=500"]).await.json(&list(&[service("db", "None", "4")], "9", ""));
     until_at(&cluster, "web", None).await;
-    let pages = "lists of services come in pages: 422 Unprocessable Entity: sendInitialEvents is forbidden";
+    let pages = "listing services in pages instead of streaming: 422 Unprocessable Entity: sendInitialEvents is forbidden";
     assert_eq!(logged(&server), [pages, "watching services"]);
 }
 
-/// The same objects, whichever way they come: every kind has its fields in both.
+/// Every kind has its fields in both encodings.
 #[tokio::test]
 async fn every_kind_in_json() {
     for (kind, address, object) in [
@@ -124,7 +128,7 @@ async fn every_kind_in_json() {
     ] {
         let mut server = Server::start().await;
         let cluster = watch(&server, &[kind], LIMITS);
-        let stream = server.asked(&[address]).await.json_stream();
+        let stream = server.request(&[address]).await.json_stream();
         stream.json("ADDED", &object);
         stream.json("BOOKMARK", &bookmark("5", true));
         until("it is synced", || cluster.has_synced()).await;

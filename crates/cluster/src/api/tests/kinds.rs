@@ -1,4 +1,4 @@
-//! What is special about pods and ServiceImports.
+//! Pods that terminate, and ServiceImports whose CRD is missing.
 
 use serde_json::json;
 
@@ -8,34 +8,34 @@ use crate::object::Kind;
 use crate::snapshot::Holder;
 
 #[tokio::test]
-async fn pods_on_their_way_out() {
+async fn terminating_pods() {
     let mut server = Server::start().await;
     let cluster = watch(&server, &[Kind::Pod], LIMITS);
-    let knows = |ip: &str| {
+    let has_pod = |ip: &str| {
         let snapshot = cluster.snapshot();
         snapshot.holders(ip.parse().unwrap()).any(|holder| matches!(holder, Holder::Pod(_)))
     };
-    let asked = server.asked(&["/api/v1/pods?", "fieldSelector=status.phase%21%3DSucceeded"]).await;
-    let stream = asked.stream();
+    let request = server.request(&["/api/v1/pods?", "fieldSelector=status.phase%21%3DSucceeded"]).await;
+    let stream = request.stream();
     stream.added(&pod("known", "10.1.0.1", 1, false));
     stream.added(&pod("going", "10.1.0.2", 2, true));
     stream.list_ends("3");
     until("it is synced", || cluster.has_synced()).await;
-    assert!(knows("10.1.0.1") && !knows("10.1.0.2"));
+    assert!(has_pod("10.1.0.1") && !has_pod("10.1.0.2"));
     stream.modified(&pod("known", "10.1.0.1", 4, true));
     stream.error(410, "Expired");
-    // In a list it stays, though the list alone would not make it known.
-    let stream = server.asked(&["sendInitialEvents=true"]).await.stream();
+    // A list keeps it if it is indexed, but does not add it.
+    let stream = server.request(&["sendInitialEvents=true"]).await.stream();
     stream.added(&pod("known", "10.1.0.1", 4, true));
     stream.added(&pod("going", "10.1.0.2", 2, true));
     stream.added(&pod("last", "10.1.0.3", 5, false));
     stream.list_ends("6");
-    until("the list has ended", || knows("10.1.0.3")).await;
+    until("the list has ended", || has_pod("10.1.0.3")).await;
     drop(stream);
-    let stream = server.asked(&["resourceVersion=6"]).await.stream();
-    assert!(knows("10.1.0.1") && !knows("10.1.0.2"));
+    let stream = server.request(&["resourceVersion=6"]).await.stream();
+    assert!(has_pod("10.1.0.1") && !has_pod("10.1.0.2"));
     stream.deleted(&pod("known", "10.1.0.1", 7, true));
-    until("it is gone", || !knows("10.1.0.1")).await;
+    until("it is gone", || !has_pod("10.1.0.1")).await;
 }
 
 #[tokio::test]
@@ -44,21 +44,21 @@ async fn service_imports_are_waited_for() {
     let cluster = watch(&server, &[Kind::ServiceImport], LIMITS);
     const GROUP: &str = "/apis/multicluster.x-k8s.io";
     for _ in 0..3 {
-        let asked = server.asked(&[GROUP]).await;
-        assert_eq!(asked.address, GROUP);
-        asked.refuse(404, "not found");
+        let request = server.request(&[GROUP]).await;
+        assert_eq!(request.uri, GROUP);
+        request.refuse(404, "not found");
     }
-    server.asked(&[GROUP]).await.json(&json!({"versions": [{"version": "v1alpha1"}]}));
-    // Another hand took it away.
-    server.asked(&["/v1alpha1/serviceimports?"]).await.refuse(404, "not found");
-    assert!(!cluster.has_synced() && cluster.staleness().is_zero(), "there is nothing that could be stale");
+    server.request(&[GROUP]).await.json(&json!({"versions": [{"version": "v1alpha1"}]}));
+    // The CRD was deleted again.
+    server.request(&["/v1alpha1/serviceimports?"]).await.refuse(404, "not found");
+    assert!(!cluster.has_synced() && cluster.staleness().is_zero(), "an absent kind is not stale");
     server
-        .asked(&[GROUP])
+        .request(&[GROUP])
         .await
         .json(&json!({"versions": [{"version": "v1alpha1"}, {"version": "v1beta1"}]}));
-    let asked = server.asked(&["/v1beta1/serviceimports?", "sendInitialEvents=true"]).await;
-    assert_eq!(asked.accept, "application/json");
-    let stream = asked.stream();
+    let request = server.request(&["/v1beta1/serviceimports?", "sendInitialEvents=true"]).await;
+    assert_eq!(request.accept, "application/json");
+    let stream = request.stream();
     stream.json(
         "ADDED",
         &json!({
@@ -79,7 +79,7 @@ async fn service_imports_are_waited_for() {
         .json("DELETED", &json!({"metadata": {"name": "web", "namespace": "shop", "resourceVersion": "6"}}));
     until("it is gone", || !imported(b"\x03web\x04shop")).await;
     drop(stream);
-    server.asked(&["/v1beta1/serviceimports?", "resourceVersion=6"]).await;
+    server.request(&["/v1beta1/serviceimports?", "resourceVersion=6"]).await;
     let waiting = "waiting for serviceimports: the server has no ServiceImports (multicluster.x-k8s.io)";
     assert_eq!(logged(&server).iter().filter(|line| *line == waiting).count(), 1);
 }

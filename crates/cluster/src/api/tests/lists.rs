@@ -1,4 +1,4 @@
-//! How everything becomes known, and known again.
+//! Lists: streamed, paged, and repeated.
 
 use std::time::Duration;
 
@@ -11,13 +11,13 @@ use crate::object::Kind;
 async fn a_streamed_list_becomes_a_watch() {
     let mut server = Server::start().await;
     let cluster = watch(&server, &[Kind::Service], LIMITS);
-    let asked = server.asked(STREAMED).await;
-    assert_eq!(asked.accept, "application/vnd.kubernetes.protobuf;stream=watch,application/json");
+    let request = server.request(STREAMED).await;
+    assert_eq!(request.accept, "application/vnd.kubernetes.protobuf;stream=watch,application/json");
     assert!(
-        asked.address.contains("resourceVersionMatch=NotOlderThan")
-            && !asked.address.contains("resourceVersion=")
+        request.uri.contains("resourceVersionMatch=NotOlderThan")
+            && !request.uri.contains("resourceVersion=")
     );
-    let stream = asked.stream();
+    let stream = request.stream();
     stream.added(&service("web", "10.0.0.1", 3));
     until_at(&cluster, "web", Some(WEB)).await;
     stream.bookmark("4");
@@ -35,25 +35,25 @@ async fn a_streamed_list_becomes_a_watch() {
     assert_eq!(logged(&server), ["watching services"]);
 }
 
-/// A server that answers pages from its cache has less work with them; what it has now is asked for, not anything.
+/// Servers that serve pages from their cache are listed in pages, at the latest version and not at any.
 #[tokio::test]
-async fn a_server_with_pages_at_hand_is_asked_for_them() {
+async fn a_server_with_cached_pages_is_listed_in_pages() {
     for (minor, pages) in [("34", true), ("36+", true), ("33", false)] {
         let mut server = Server::start_at(Some(minor)).await;
         let cluster = watch(&server, &[Kind::Service], LIMITS);
         if !pages {
-            server.asked(STREAMED).await;
+            server.request(STREAMED).await;
             continue;
         }
-        let asked = server.asked(&["/api/v1/services?limit=500"]).await;
-        assert!(!asked.address.contains("resourceVersion"), "{}", asked.address);
-        asked.page(&[service("web", "10.0.0.1", 3)], "5", "more");
-        // The next page is asked for while this one is read.
-        let next = server.asked(&["/api/v1/services?limit=500&continue=more"]).await;
+        let request = server.request(&["/api/v1/services?limit=500"]).await;
+        assert!(!request.uri.contains("resourceVersion"), "{}", request.uri);
+        request.page(&[service("web", "10.0.0.1", 3)], "5", "more");
+        // The next page is requested while this one is decoded.
+        let next = server.request(&["/api/v1/services?limit=500&continue=more"]).await;
         until_at(&cluster, "web", Some(WEB)).await;
         assert!(!cluster.has_synced());
         next.page(&[service("db", "None", 4)], "5", "");
-        server.asked(&["watch=true", "resourceVersion=5"]).await.stream();
+        server.request(&["watch=true", "resourceVersion=5"]).await.stream();
         until("it is synced", || cluster.has_synced()).await;
         until("it is connected", || cluster.staleness().is_zero()).await;
         assert_eq!(ip(&cluster, "db").as_deref(), Some("Headless"));
@@ -62,69 +62,69 @@ async fn a_server_with_pages_at_hand_is_asked_for_them() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_stream_is_asked_for_pages() {
+async fn a_server_that_cannot_stream_is_listed_in_pages() {
     let mut server = Server::start().await;
     let cluster = watch(&server, &[Kind::Service], LIMITS);
-    server.asked(STREAMED).await.refuse(422, "sendInitialEvents is forbidden");
-    let asked = server.asked(&["/api/v1/services?limit=500&resourceVersion=0"]).await;
-    assert_eq!(asked.accept, "application/vnd.kubernetes.protobuf,application/json");
-    asked.page(&[service("web", "10.0.0.1", 3)], "5", "more");
-    let asked = server.asked(&["/api/v1/services?limit=500&continue=more"]).await;
+    server.request(STREAMED).await.refuse(422, "sendInitialEvents is forbidden");
+    let request = server.request(&["/api/v1/services?limit=500&resourceVersion=0"]).await;
+    assert_eq!(request.accept, "application/vnd.kubernetes.protobuf,application/json");
+    request.page(&[service("web", "10.0.0.1", 3)], "5", "more");
+    let request = server.request(&["/api/v1/services?limit=500&continue=more"]).await;
     until_at(&cluster, "web", Some(WEB)).await;
     assert!(!cluster.has_synced());
-    asked.page(&[service("db", "None", 4)], "5", "");
-    let stream = server.asked(&["watch=true", "resourceVersion=5"]).await.stream();
+    request.page(&[service("db", "None", 4)], "5", "");
+    let stream = server.request(&["watch=true", "resourceVersion=5"]).await.stream();
     until("it is synced", || cluster.has_synced()).await;
     until("it is connected", || cluster.staleness().is_zero()).await;
     assert_eq!(ip(&cluster, "db").as_deref(), Some("Headless"));
 
-    // From now on it is not asked to stream.
+    // From now on lists are not streamed.
     stream.error(410, "Expired");
-    let asked = server.asked(&["/api/v1/services?limit=500"]).await;
-    assert!(!asked.address.contains("resourceVersion"), "a cache could be older than what we have");
-    asked.page(&[service("db", "None", 4)], "9", "");
-    server.asked(&["watch=true", "resourceVersion=9"]).await;
+    let request = server.request(&["/api/v1/services?limit=500"]).await;
+    assert!(!request.uri.contains("resourceVersion"), "a cache could be older than the known state");
+    request.page(&[service("db", "None", 4)], "9", "");
+    server.request(&["watch=true", "resourceVersion=9"]).await;
     until_at(&cluster, "web", None).await;
-    let pages = "lists of services come in pages: 422 Unprocessable Entity: sendInitialEvents is forbidden";
+    let pages = "listing services in pages instead of streaming: 422 Unprocessable Entity: sendInitialEvents is forbidden";
     assert_eq!(logged(&server), [pages, "watching services"]);
 }
 
 #[tokio::test]
-async fn pages_that_are_forgotten_are_asked_for_in_one_piece() {
+async fn an_expired_continue_token_leads_to_a_list_without_pages() {
     let mut server = Server::start().await;
     let cluster = watch(&server, &[Kind::Service], LIMITS);
-    server.asked(STREAMED).await.refuse(400, "no");
-    server.asked(&["limit=500"]).await.page(&[service("old", "10.0.0.9", 3)], "5", "more");
-    server.asked(&["continue=more"]).await.refuse(410, "too old");
-    let asked = server.asked(&["/api/v1/services?"]).await;
-    assert!(!asked.address.contains("limit"), "{}", asked.address);
-    asked.page(&[service("web", "10.0.0.1", 6)], "7", "");
-    server.asked(&["watch=true", "resourceVersion=7"]).await;
+    server.request(STREAMED).await.refuse(400, "no");
+    server.request(&["limit=500"]).await.page(&[service("old", "10.0.0.9", 3)], "5", "more");
+    server.request(&["continue=more"]).await.refuse(410, "too old");
+    let request = server.request(&["/api/v1/services?"]).await;
+    assert!(!request.uri.contains("limit"), "{}", request.uri);
+    request.page(&[service("web", "10.0.0.1", 6)], "7", "");
+    server.request(&["watch=true", "resourceVersion=7"]).await;
     until("it is synced", || cluster.has_synced()).await;
     assert_eq!((ip(&cluster, "web").as_deref(), ip(&cluster, "old")), (Some(WEB), None));
 }
 
 #[tokio::test]
-async fn a_list_without_end_is_asked_for_in_pages() {
-    let limits = Limits { list_silence: Duration::from_millis(50), ..LIMITS };
+async fn a_streamed_list_that_does_not_complete_is_requested_in_pages() {
+    let limits = Limits { list_event_timeout: Duration::from_millis(50), ..LIMITS };
     let mut server = Server::start().await;
     let cluster = watch(&server, &[Kind::Service], limits);
-    // Pages fail too, so it need not be the streaming.
-    let silent = server.asked(STREAMED).await.stream();
-    server.asked(&["limit=500"]).await.refuse(503, "no");
+    // Pages fail too, so streaming need not be the cause.
+    let silent = server.request(STREAMED).await.stream();
+    server.request(&["limit=500"]).await.refuse(503, "no");
     drop(silent);
-    let stream = server.asked(STREAMED).await.stream();
+    let stream = server.request(STREAMED).await.stream();
     stream.added(&service("web", "10.0.0.1", 3));
-    server.asked(&["limit=500"]).await.page(&[service("web", "10.0.0.1", 3)], "5", "");
-    assert!(stream.hung_up().await);
-    server.asked(&["watch=true", "resourceVersion=5"]).await;
+    server.request(&["limit=500"]).await.page(&[service("web", "10.0.0.1", 3)], "5", "");
+    assert!(stream.closed_by_client().await);
+    server.request(&["watch=true", "resourceVersion=5"]).await;
     until("it is synced", || cluster.has_synced()).await;
     assert_eq!(ip(&cluster, "web").as_deref(), Some(WEB));
 }
 
 #[tokio::test]
-async fn nothing_disappears_while_everything_is_listed_again() {
-    // Each way of saying that the version makes no sense.
+async fn nothing_disappears_during_a_relist() {
+    // Every way in which a server refuses a version.
     let refusals = [
         None,
         Some((410, "too old resource version: 6 (20)")),
@@ -139,11 +139,11 @@ async fn nothing_disappears_while_everything_is_listed_again() {
             None => stream.error(410, "Expired"),
             Some((status, message)) => {
                 drop(stream);
-                server.asked(&["resourceVersion=6"]).await.refuse(status, message);
+                server.request(&["resourceVersion=6"]).await.refuse(status, message);
             }
         }
-        let asked = server.asked(STREAMED).await;
-        let stream = asked.stream();
+        let request = server.request(STREAMED).await;
+        let stream = request.stream();
         stream.added(&service("new", "10.0.0.3", 20));
         until_at(&cluster, "new", Some("[10.0.0.3]")).await;
         assert_eq!(
@@ -159,14 +159,14 @@ async fn nothing_disappears_while_everything_is_listed_again() {
 }
 
 #[tokio::test]
-async fn a_list_that_breaks_off_takes_nothing_away() {
+async fn an_aborted_list_removes_nothing() {
     let (mut server, cluster, stream) = with_web(LIMITS).await;
     stream.error(410, "Expired");
-    let stream = server.asked(STREAMED).await.stream();
+    let stream = server.request(STREAMED).await.stream();
     stream.added(&service("other", "10.0.0.4", 20));
     until_at(&cluster, "other", Some("[10.0.0.4]")).await;
-    stream.breaks();
-    let stream = server.asked(STREAMED).await.stream();
+    stream.break_connection();
+    let stream = server.request(STREAMED).await.stream();
     assert_eq!(ip(&cluster, "web").as_deref(), Some(WEB));
     assert!(!cluster.staleness().is_zero());
     stream.added(&service("web", "10.0.0.1", 3));

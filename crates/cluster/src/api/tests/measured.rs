@@ -1,17 +1,17 @@
-//! What is counted.
+//! Metrics.
 
 use prost::Message;
 use serde_json::json;
 
 use super::server::{encode, service};
 use super::{LIMITS, until, with_web};
-use crate::api::message::{Annotated, Raw};
+use crate::api::message::{AnnotatedObject, ApiObject};
 use crate::object::Kind;
 use crate::want::Want;
 use crate::watch::{Source, register_metrics};
 
 #[tokio::test]
-async fn metrics_tell_how_it_goes() {
+async fn metrics_count_events_requests_and_staleness() {
     register_metrics();
     let (mut server, cluster, stream) = with_web(LIMITS).await;
     let source = Source::Endpoint { url: server.url.clone(), tls: None };
@@ -29,7 +29,7 @@ async fn metrics_tell_how_it_goes() {
         "coredns_kubernetes_rest_client_requests_total{{code=\"200\",host=\"{host}\",method=\"GET\"}} 1"
     );
     assert!(has(&requests), "{}", text());
-    // And one for the server's version, which it does not tell.
+    // And one for the server's version, which responds 404.
     let durations = format!(
         "coredns_kubernetes_rest_client_request_duration_seconds_count{{host=\"{host}\",verb=\"GET\"}} 2"
     );
@@ -40,7 +40,7 @@ async fn metrics_tell_how_it_goes() {
     assert!(has(&throttled), "{}", text());
     drop(cluster);
 
-    // As `watch` gives it, since only those are scraped.
+    // From `watch`, since only such clusters are scraped.
     let cluster = crate::watch(&source, &want).unwrap();
     assert!(std::sync::Arc::ptr_eq(&cluster, &crate::watch(&source, &want).unwrap()));
     let stale = |text: &str| {
@@ -48,8 +48,8 @@ async fn metrics_tell_how_it_goes() {
         text.lines().find_map(|it| it.strip_prefix(&line)?.parse::<f64>().ok())
     };
     until("it is stale", || stale(&text()).is_some_and(|stale| stale > 0.0)).await;
-    let (mut services, mut slices) = (server.asked(&["watch"]).await, server.asked(&["watch"]).await);
-    if services.address.contains("endpointslices") {
+    let (mut services, mut slices) = (server.request(&["watch"]).await, server.request(&["watch"]).await);
+    if services.uri.contains("endpointslices") {
         std::mem::swap(&mut services, &mut slices);
     }
     let (services, slices) = (services.stream(), slices.stream());
@@ -65,10 +65,10 @@ async fn metrics_tell_how_it_goes() {
                      "labels": {"kubernetes.io/service-name": "web"}},
         "endpoints": [{"addresses": ["10.1.0.1"]}],
     });
-    let mut bytes = encode(&Raw::deserialize(Kind::EndpointSlice, slice).unwrap());
-    // Fields of a message that come twice are merged, which is handy for what the slim one does not have.
+    let mut bytes = encode(&ApiObject::deserialize(Kind::EndpointSlice, slice).unwrap());
+    // Duplicate fields of a message are merged, so this adds the annotations that the slim message lacks.
     let at = ("endpoints.kubernetes.io/last-change-trigger-time", "2026-11-15T12:00:00.5Z");
-    bytes.extend(Annotated::new("7", &[at]).encode_to_vec());
+    bytes.extend(AnnotatedObject::new("7", &[at]).encode_to_vec());
     slices.event("ADDED", bytes);
     let programmed =
         "coredns_kubernetes_dns_programming_duration_seconds_count{service_kind=\"cluster_ip\"} 1";

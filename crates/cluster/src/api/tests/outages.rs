@@ -1,4 +1,4 @@
-//! Watches that end, and how they go on.
+//! Watches that end or fail, and how they resume.
 
 use std::time::Duration;
 
@@ -10,48 +10,48 @@ use crate::api::Limits;
 use crate::object::Kind;
 
 #[tokio::test]
-async fn a_watch_that_ends_goes_on_from_its_last_version() {
+async fn a_watch_that_ends_resumes_from_its_last_version() {
     let (mut server, cluster, stream) = with_web(LIMITS).await;
     drop(stream);
-    let stream = server.asked(&["watch=true", "resourceVersion=5"]).await.stream();
+    let stream = server.request(&["watch=true", "resourceVersion=5"]).await.stream();
     stream.modified(&service("web", "10.0.0.2", 8));
     until_at(&cluster, "web", Some("[10.0.0.2]")).await;
     drop(stream);
-    let stream = server.asked(&["resourceVersion=8"]).await.stream();
+    let stream = server.request(&["resourceVersion=8"]).await.stream();
     stream.bookmark("20");
     drop(stream);
-    server.asked(&["resourceVersion=20"]).await;
-    assert!(cluster.staleness().is_zero(), "that is how watches are");
+    server.request(&["resourceVersion=20"]).await;
+    assert!(cluster.staleness().is_zero(), "the end of a watch is normal");
     assert_eq!(logged(&server), ["watching services"]);
 }
 
 #[tokio::test]
-async fn a_dropped_cluster_hangs_up() {
+async fn a_dropped_cluster_closes_its_connections() {
     let (_server, cluster, stream) = with_web(LIMITS).await;
     drop(cluster);
-    assert!(stream.hung_up().await);
+    assert!(stream.closed_by_client().await);
 }
 
 #[tokio::test]
-async fn a_silent_connection_is_given_up() {
+async fn a_silent_connection_is_closed() {
     let limits = Limits { watch_silence: Duration::from_millis(50), ..LIMITS };
     let (mut server, cluster, stream) = with_web(limits).await;
-    let asked = server.asked(&["watch=true", "resourceVersion=5"]).await;
-    assert!(stream.hung_up().await);
-    let stream = asked.stream();
+    let request = server.request(&["watch=true", "resourceVersion=5"]).await;
+    assert!(stream.closed_by_client().await);
+    let stream = request.stream();
     stream.modified(&service("web", "10.0.0.2", 9));
     until_at(&cluster, "web", Some("[10.0.0.2]")).await;
-    server.asked(&["watch=true", "resourceVersion=9"]).await;
+    server.request(&["watch=true", "resourceVersion=9"]).await;
 }
 
 #[tokio::test]
-async fn garbage_is_not_believed() {
-    // Whether it is worth trying from the same version again.
+async fn garbage_ends_the_watch() {
+    // Whether the watch resumes from the same version.
     type Send = fn(&Stream);
     let garbage: [(bool, Send); 4] = [
-        // Not even a length.
+        // No valid length.
         (true, |stream| stream.bytes(Bytes::from_static(b"HTTP/1.1 502 Bad Gateway"))),
-        // An event, but of what?
+        // A frame that is no event.
         (false, |stream| stream.bytes(Bytes::from_static(b"\0\0\0\x04\xff\xff\xff\xff"))),
         (false, |stream| stream.event("ADDED", vec![0x0a, 0x7f, 0x01])),
         (false, |stream| stream.event("SHUFFLED", encode(&service("web", "10.0.0.9", 6)))),
@@ -59,48 +59,48 @@ async fn garbage_is_not_believed() {
     for (same_version, send) in garbage {
         let (mut server, cluster, stream) = with_web(LIMITS).await;
         send(&stream);
-        let asked = server.asked(if same_version { &["resourceVersion=5"] } else { STREAMED }).await;
+        let request = server.request(if same_version { &["resourceVersion=5"] } else { STREAMED }).await;
         assert!(!cluster.staleness().is_zero());
         assert_eq!(ip(&cluster, "web").as_deref(), Some(WEB));
-        let stream = asked.stream();
+        let stream = request.stream();
         stream.added(&service("web", "10.0.0.2", 7));
         stream.list_ends("8");
         until_at(&cluster, "web", Some("[10.0.0.2]")).await;
         until("it is connected", || cluster.staleness().is_zero()).await;
         let lines = logged(&server);
-        assert!(lines[1].starts_with("lost the watch of services, what is known stays: "), "{lines:?}");
+        assert!(lines[1].starts_with("watch of services lost, serving the last known data: "), "{lines:?}");
         assert!(lines[2].starts_with("watching services again, after "), "{lines:?}");
     }
 }
 
 #[tokio::test]
-async fn an_outage_is_told_once_and_freezes_what_is_known() {
+async fn an_outage_is_logged_once_and_keeps_the_data() {
     let (mut server, cluster, stream) = with_web(LIMITS).await;
-    stream.breaks();
+    stream.break_connection();
     for _ in 0..5 {
-        server.asked(&["resourceVersion=5"]).await.refuse(503, "etcd has no leader");
+        server.request(&["resourceVersion=5"]).await.refuse(503, "etcd has no leader");
     }
     until("it is stale", || cluster.staleness() > Duration::from_millis(20)).await;
     assert!(cluster.has_synced() && ip(&cluster, "web").as_deref() == Some(WEB));
-    let _stream = server.asked(&["resourceVersion=5"]).await.stream();
+    let _stream = server.request(&["resourceVersion=5"]).await.stream();
     until("it is connected", || cluster.staleness().is_zero()).await;
     let lines = logged(&server);
     assert_eq!(lines.len(), 3, "{lines:?}");
-    assert!(lines[1].starts_with("lost the watch of services, what is known stays: "), "{lines:?}");
+    assert!(lines[1].starts_with("watch of services lost, serving the last known data: "), "{lines:?}");
     assert!(lines[2].starts_with("watching services again, after "), "{lines:?}");
 }
 
-/// A server that begins anew has no history, and says so once it answers again.
+/// A restarted server has no history and refuses the version.
 #[tokio::test]
-async fn an_outage_that_outlasts_the_history_is_told_once() {
-    let limits = Limits { steady: Duration::from_secs(60), ..LIMITS };
+async fn an_outage_that_outlasts_the_history_is_logged_once() {
+    let limits = Limits { stable_after: Duration::from_secs(60), ..LIMITS };
     let (mut server, cluster, stream) = with_web(limits).await;
-    stream.breaks();
+    stream.break_connection();
     for _ in 0..3 {
-        server.asked(&["resourceVersion=5"]).await.refuse(503, "etcd has no leader");
+        server.request(&["resourceVersion=5"]).await.refuse(503, "etcd has no leader");
     }
-    server.asked(&["resourceVersion=5"]).await.stream().error(410, "Expired");
-    let stream = server.asked(STREAMED).await.stream();
+    server.request(&["resourceVersion=5"]).await.stream().error(410, "Expired");
+    let stream = server.request(STREAMED).await.stream();
     stream.added(&service("web", "10.0.0.2", 7));
     stream.list_ends("8");
     until_at(&cluster, "web", Some("[10.0.0.2]")).await;
@@ -110,17 +110,14 @@ async fn an_outage_that_outlasts_the_history_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_server_that_forbids_is_asked_again() {
+async fn a_forbidden_watch_is_retried() {
     let mut server = Server::start().await;
     let cluster = watch(&server, &[Kind::Service], LIMITS);
     for _ in 0..3 {
-        server.asked(STREAMED).await.refuse(403, "services is forbidden");
+        server.request(STREAMED).await.refuse(403, "services is forbidden");
     }
     assert!(!cluster.has_synced());
-    assert_eq!(
-        logged(&server),
-        ["cannot watch services, trying again: 403 Forbidden: services is forbidden"]
-    );
-    server.asked(STREAMED).await.stream().list_ends("1");
+    assert_eq!(logged(&server), ["cannot watch services, retrying: 403 Forbidden: services is forbidden"]);
+    server.request(STREAMED).await.stream().list_ends("1");
     until("it is synced", || cluster.has_synced()).await;
 }

@@ -1,4 +1,4 @@
-//! A real API server, which agrees with its watches however much changes.
+//! A real API server: its watches are consistent with every census, under many changes.
 
 use std::time::Duration;
 
@@ -8,20 +8,20 @@ use testkit::peers::Peer;
 use tokio::runtime::Handle;
 use tokio::task::block_in_place;
 
-use super::{LINES, keep_lines, until};
+use super::{LINES, collect_log, until};
 use crate::api::Limits;
 use crate::object::Kind;
 use crate::want::Want;
 use crate::watch::{Source, register_metrics, start};
 
 const KINDS: [Kind; 4] = [Kind::Namespace, Kind::Service, Kind::EndpointSlice, Kind::Pod];
-/// Of Services and of slices; with the rest about five hundred objects come, and many go.
+/// Number of Services and of slices; with the rest about five hundred objects are created, and many deleted.
 const OBJECTS: usize = 200;
 
-/// No server is of such a version.
+/// No server has this version.
 const NEVER: (u32, u32) = (u32::MAX, 0);
 
-/// Checks that come many times as often as they do, with all the patience that they have.
+/// Censuses far more often than by default, with the default timeouts.
 const OFTEN: Duration = Duration::from_millis(100);
 
 /// Creates one object of each kind but the namespaces, and deletes some.
@@ -48,15 +48,15 @@ fn change(api: &Api, namespace: &str, n: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_real_server_is_never_doubted() {
+async fn a_real_server_is_always_consistent() {
     if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
         return;
     }
     register_metrics();
-    keep_lines();
+    collect_log();
     let server = Server::alone().unwrap();
-    is_never_doubted(&server, "paged", Limits::default()).await;
-    is_never_doubted(&server, "streamed", Limits { pages_since: NEVER, ..Limits::default() }).await;
+    is_always_consistent(&server, "paged", Limits::default()).await;
+    is_always_consistent(&server, "streamed", Limits { pages_since: NEVER, ..Limits::default() }).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -64,7 +64,7 @@ async fn a_real_server_that_does_not_stream() {
     if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
         return;
     }
-    keep_lines();
+    collect_log();
     let arguments = vec!["--feature-gates=WatchList=false".to_owned()];
     let settings = Settings { arguments, ..Settings::default() };
     let server = Server::alone_with(settings).unwrap();
@@ -73,16 +73,17 @@ async fn a_real_server_that_does_not_stream() {
     let limits = Limits { pages_since: NEVER, ..Limits::default() };
     let cluster = start(&source, &want, limits, &Handle::current()).unwrap();
     until("it is synced", || cluster.has_synced()).await;
-    let expected = format!("{source}: lists of services come in pages");
+    let expected = format!("{source}: listing services in pages");
     assert!(LINES.lock().unwrap().iter().any(|line| line.starts_with(&expected)));
 }
 
-async fn is_never_doubted(server: &Server, namespace: &str, limits: Limits) {
+async fn is_always_consistent(server: &Server, namespace: &str, limits: Limits) {
     println!("{namespace}");
     server.api().create("/api/v1/namespaces", &json!({"metadata": {"name": namespace}})).unwrap();
     let source = Source::Kubeconfig { file: server.kubeconfig(), context: None };
     let want = Want { kinds: KINDS.to_vec(), ..Want::default() };
-    let cluster = start(&source, &want, Limits { check: OFTEN, ..limits }, &Handle::current()).unwrap();
+    let cluster =
+        start(&source, &want, Limits { census_interval: OFTEN, ..limits }, &Handle::current()).unwrap();
     until("it is synced", || cluster.has_synced()).await;
     let requests = || {
         let host = server.url().replace("https://", "");
@@ -99,7 +100,7 @@ async fn is_never_doubted(server: &Server, namespace: &str, limits: Limits) {
     until("it was checked after all of it, too", || requests() > after + 20).await;
     assert!(after > before + 20, "{} checks", after - before);
     let kept = OBJECTS.div_ceil(3);
-    until("all is known", || cluster.snapshot().count(Kind::Service) == known + kept).await;
+    until("all are indexed", || cluster.snapshot().count(Kind::Service) == known + kept).await;
     let lines = LINES.lock().unwrap();
     let mut about = lines.iter().filter(|line| line.starts_with(&source.to_string()));
     assert!(about.all(|line| line.contains(": watching ")), "{lines:#?}");

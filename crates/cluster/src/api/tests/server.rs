@@ -1,4 +1,4 @@
-//! An API server that does what the test says: every request waits until the test has answered it.
+//! A scripted API server: every request waits until the test responds to it.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -20,30 +20,30 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::api::message::{Annotated, List, ListMeta, Raw, Status, WatchEvent, wrap};
+use crate::api::message::{AnnotatedObject, ApiObject, List, ListMeta, Status, WatchEvent, wrap};
 use crate::object::Kind;
 
-/// Far beyond what anything here takes, so that a test that hangs says where.
+/// Far beyond the duration of any step, so that a hung test fails where it hangs.
 pub(super) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// How the address of a check ends.
+/// The end of a census's URI.
 pub(super) const CHECK: &str = "?limit=1";
 
 pub(super) struct Server {
     pub url: String,
-    asked: mpsc::UnboundedReceiver<Asked>,
+    requests: mpsc::UnboundedReceiver<PendingRequest>,
     accepted: Arc<Mutex<Vec<Weak<Socket>>>>,
     listening: tokio::task::AbortHandle,
 }
 
-/// A request that waits for its answer; the connection breaks if it gets none.
-pub(super) struct Asked {
-    pub address: String,
+/// A request that waits for its response; dropping it breaks the connection.
+pub(super) struct PendingRequest {
+    pub uri: String,
     pub accept: String,
     answer: oneshot::Sender<Response<Pieces>>,
 }
 
-/// The body of an answer, as it is sent.
+/// The body of a response, piece by piece.
 pub(super) struct Pieces(mpsc::UnboundedReceiver<io::Result<Bytes>>);
 
 impl hyper::body::Body for Pieces {
@@ -56,64 +56,68 @@ impl hyper::body::Body for Pieces {
 }
 
 impl Server {
-    /// One that does not say how old it is, and so is taken for an old one.
+    /// A server that does not report its version, and so counts as an old one.
     pub(super) async fn start() -> Self {
         Self::start_at(None).await
     }
 
-    /// One of version 1 and this.
+    /// A server of version 1.`minor`.
     pub(super) async fn start_at(minor: Option<&'static str>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let (asking, asked) = mpsc::unbounded_channel();
+        let (sender, requests) = mpsc::unbounded_channel();
         let accepted = Arc::new(Mutex::new(Vec::new()));
         let connections = Arc::clone(&accepted);
         let serve = async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let socket: Arc<Socket> = Arc::new(stream.as_fd().try_clone_to_owned().unwrap().into());
                 connections.lock().unwrap().push(Arc::downgrade(&socket));
-                let asking = asking.clone();
+                let sender = sender.clone();
                 let service = service_fn(move |request| {
-                    // Ours ends with the connection, or that would not.
+                    // Dropped with the connection, which it would keep open otherwise.
                     let _socket = &socket;
-                    answer(request, asking.clone(), minor)
+                    answer(request, sender.clone(), minor)
                 });
                 tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(stream), service));
             }
         };
-        Self { url, asked, accepted, listening: tokio::spawn(serve).abort_handle() }
+        Self { url, requests, accepted, listening: tokio::spawn(serve).abort_handle() }
     }
 
-    /// The next request, which must be for an address that says all of `expected`.
-    pub(super) async fn asked(&mut self, expected: &[&str]) -> Asked {
-        let waiting = timeout(DEADLINE, self.asked.recv()).await;
-        let asked = waiting.unwrap_or_else(|_| panic!("nobody asks for {expected:?}")).unwrap();
+    /// The next request, whose URI must contain all of `expected`.
+    pub(super) async fn request(&mut self, expected: &[&str]) -> PendingRequest {
+        let waiting = timeout(DEADLINE, self.requests.recv()).await;
+        let request = waiting.unwrap_or_else(|_| panic!("no request for {expected:?}")).unwrap();
         for part in expected {
-            assert!(asked.address.contains(part), "{} should say {part}", asked.address);
+            assert!(request.uri.contains(part), "{} should contain {part}", request.uri);
         }
-        asked
+        request
     }
 }
 
-/// What checks are told, whenever they come: a count, and at which version.
-pub(super) type Says = (u64, &'static str);
+/// The response to a census: the number of objects, and at which version.
+pub(super) type ServerCount = (u64, &'static str);
 
 impl Server {
-    /// The same for the next request that is no check; these are answered.
-    pub(super) async fn asked_beside_checks(&mut self, says: Says, expected: &[&str]) -> Asked {
+    /// The next request that is no census; responds to censuses before it.
+    pub(super) async fn request_beside_checks(
+        &mut self,
+        census: ServerCount,
+        expected: &[&str],
+    ) -> PendingRequest {
         loop {
-            let asked = self.asked(&[]).await;
-            if !asked.address.ends_with(CHECK) {
-                let missing = expected.iter().find(|part| !asked.address.contains(**part));
-                assert_eq!(missing, None, "{}", asked.address);
-                return asked;
+            let request = self.request(&[]).await;
+            if !request.uri.ends_with(CHECK) {
+                let missing = expected.iter().find(|part| !request.uri.contains(**part));
+                assert_eq!(missing, None, "{}", request.uri);
+                return request;
             }
-            asked.counted(says);
+            request.answer_check(census);
         }
     }
 
-    /// From now on nothing that comes on these connections is heard, and nobody is told.
-    pub(super) fn goes_deaf(&self) {
+    /// Drops all further packets of the accepted connections, silently.
+    pub(super) fn drop_packets(&self) {
         const DROP: u16 = 0x06;
         for connection in self.accepted.lock().unwrap().iter().filter_map(Weak::upgrade) {
             connection.attach_filter(&[SockFilter::new(DROP, 0, 0, 0)]).unwrap();
@@ -129,7 +133,7 @@ impl Drop for Server {
 
 async fn answer(
     request: Request<Incoming>,
-    asking: mpsc::UnboundedSender<Asked>,
+    sender: mpsc::UnboundedSender<PendingRequest>,
     minor: Option<&'static str>,
 ) -> Result<Response<Pieces>, io::Error> {
     if request.uri() == "/version" {
@@ -138,9 +142,9 @@ async fn answer(
     let (answer, answered) = oneshot::channel();
     let accept =
         request.headers().get("accept").and_then(|it| it.to_str().ok()).unwrap_or_default().to_owned();
-    let asked = Asked { address: request.uri().to_string(), accept, answer };
-    asking.send(asked).map_err(|_| io::Error::other("the test is over"))?;
-    answered.await.map_err(|_| io::Error::other("the test does not answer"))
+    let request = PendingRequest { uri: request.uri().to_string(), accept, answer };
+    sender.send(request).map_err(|_| io::Error::other("the test is over"))?;
+    answered.await.map_err(|_| io::Error::other("the test does not respond"))
 }
 
 fn version(minor: Option<&str>) -> Response<Pieces> {
@@ -156,8 +160,8 @@ fn version(minor: Option<&str>) -> Response<Pieces> {
     response
 }
 
-impl Asked {
-    /// The head of a good answer, and a hand on what follows.
+impl PendingRequest {
+    /// Responds with status 200 and returns the stream of the body.
     pub(super) fn stream(self) -> Stream {
         self.begin(200)
     }
@@ -176,17 +180,17 @@ impl Asked {
         self.begin_as(code, Some("application/json")).bytes(status.to_string().into());
     }
 
-    /// Like [`Asked::stream`], for events in JSON.
+    /// Like [`PendingRequest::stream`], for events in JSON.
     pub(super) fn json_stream(self) -> Stream {
         self.begin_as(200, Some("application/json"))
     }
 
-    pub(super) fn page(self, objects: &[Raw], version: &str, next: &str) {
+    pub(super) fn page(self, objects: &[ApiObject], version: &str, next: &str) {
         self.page_of(objects, version, next, None);
     }
 
-    /// The first of so many objects.
-    pub(super) fn counted(self, (count, version): Says) {
+    /// Responds to a census with the first of `count` objects.
+    pub(super) fn answer_check(self, (count, version): ServerCount) {
         let first = [service("first", "10.0.0.1", 1)];
         match count {
             0 => self.page(&[], version, ""),
@@ -195,7 +199,7 @@ impl Asked {
         }
     }
 
-    fn page_of(self, objects: &[Raw], version: &str, next: &str, remaining_item_count: Option<i64>) {
+    fn page_of(self, objects: &[ApiObject], version: &str, next: &str, remaining_item_count: Option<i64>) {
         let (resource_version, next) = (version.to_owned(), next.to_owned());
         let metadata = ListMeta { resource_version, next, remaining_item_count };
         let items = objects.iter().map(|raw| encode(raw).into()).collect();
@@ -213,13 +217,13 @@ impl Asked {
             response = response.header("content-type", content_type);
         }
         let response = response.body(Pieces(receiver)).unwrap();
-        // Nobody may wait for it any more.
+        // The client may have closed the connection.
         let _ = self.answer.send(response);
         Stream(pieces)
     }
 }
 
-/// A watch from the server's side; dropped, it ends as watches do.
+/// The server's side of a watch; dropping it ends the watch normally.
 pub(super) struct Stream(mpsc::UnboundedSender<io::Result<Bytes>>);
 
 impl Stream {
@@ -227,15 +231,15 @@ impl Stream {
         let _ = self.0.send(Ok(bytes));
     }
 
-    pub(super) fn added(&self, object: &Raw) {
+    pub(super) fn added(&self, object: &ApiObject) {
         self.event("ADDED", encode(object));
     }
 
-    pub(super) fn modified(&self, object: &Raw) {
+    pub(super) fn modified(&self, object: &ApiObject) {
         self.event("MODIFIED", encode(object));
     }
 
-    pub(super) fn deleted(&self, object: &Raw) {
+    pub(super) fn deleted(&self, object: &ApiObject) {
         self.event("DELETED", encode(object));
     }
 
@@ -245,12 +249,12 @@ impl Stream {
     }
 
     pub(super) fn bookmark(&self, version: &str) {
-        self.event("BOOKMARK", Annotated::new(version, &[]).encode_to_vec());
+        self.event("BOOKMARK", AnnotatedObject::new(version, &[]).encode_to_vec());
     }
 
     /// The bookmark that ends a list.
     pub(super) fn list_ends(&self, version: &str) {
-        let annotated = Annotated::new(version, &[("k8s.io/initial-events-end", "true")]);
+        let annotated = AnnotatedObject::new(version, &[("k8s.io/initial-events-end", "true")]);
         self.event("BOOKMARK", annotated.encode_to_vec());
     }
 
@@ -263,43 +267,44 @@ impl Stream {
         let event = WatchEvent::new(kind, object).encode_to_vec();
         let mut frame = u32::try_from(event.len()).unwrap().to_be_bytes().to_vec();
         frame.extend(event);
-        // In two pieces, as networks do.
+        // In two pieces, as a network may deliver it.
         let rest = frame.split_off(frame.len() / 2);
         self.bytes(frame.into());
         self.bytes(rest.into());
     }
 
-    /// Takes the connection away in the middle of it.
-    pub(super) fn breaks(self) {
+    /// Breaks the connection in the middle of the stream.
+    pub(super) fn break_connection(self) {
         let _ = self.0.send(Err(io::Error::other("unplugged")));
     }
 
-    /// Whether the other side has hung up.
-    pub(super) async fn hung_up(&self) -> bool {
+    /// Whether the client closes the connection before the deadline.
+    pub(super) async fn closed_by_client(&self) -> bool {
         timeout(DEADLINE, self.0.closed()).await.is_ok()
     }
 }
 
-pub(super) fn encode(object: &Raw) -> Vec<u8> {
+pub(super) fn encode(object: &ApiObject) -> Vec<u8> {
     match object {
-        Raw::Namespace(it) => it.encode_to_vec(),
-        Raw::Service(it) => it.encode_to_vec(),
-        Raw::EndpointSlice(it) => it.encode_to_vec(),
-        Raw::Pod(it) => it.encode_to_vec(),
-        Raw::ServiceImport(_) => panic!("ServiceImports have no protobuf"),
+        ApiObject::Namespace(it) => it.encode_to_vec(),
+        ApiObject::Service(it) => it.encode_to_vec(),
+        ApiObject::EndpointSlice(it) => it.encode_to_vec(),
+        ApiObject::Pod(it) => it.encode_to_vec(),
+        ApiObject::ServiceImport(_) => panic!("ServiceImports have no protobuf"),
     }
 }
 
-/// `shop/NAME` at a cluster IP, at some version.
-pub(super) fn service(name: &str, ip: &str, version: u32) -> Raw {
+/// `shop/NAME` with a cluster IP, at a resource version.
+pub(super) fn service(name: &str, ip: &str, version: u32) -> ApiObject {
     let metadata = json!({"name": name, "namespace": "shop", "resourceVersion": version.to_string()});
-    Raw::deserialize(Kind::Service, json!({"metadata": metadata, "spec": {"clusterIP": ip}})).unwrap()
+    ApiObject::deserialize(Kind::Service, json!({"metadata": metadata, "spec": {"clusterIP": ip}})).unwrap()
 }
 
-pub(super) fn pod(name: &str, ip: &str, version: u32, terminating: bool) -> Raw {
+pub(super) fn pod(name: &str, ip: &str, version: u32, terminating: bool) -> ApiObject {
     let mut metadata = json!({"name": name, "namespace": "shop", "resourceVersion": version.to_string()});
     if terminating {
         metadata["deletionTimestamp"] = json!("2026-11-15T12:00:00Z");
     }
-    Raw::deserialize(Kind::Pod, json!({"metadata": metadata, "status": {"podIPs": [{"ip": ip}]}})).unwrap()
+    ApiObject::deserialize(Kind::Pod, json!({"metadata": metadata, "status": {"podIPs": [{"ip": ip}]}}))
+        .unwrap()
 }

@@ -1,4 +1,4 @@
-//! What cannot work is said at once.
+//! Permanent errors of sources.
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
@@ -6,7 +6,7 @@ use crate::want::Want;
 use crate::watch::{Source, Tls};
 
 #[tokio::test]
-async fn sources_that_cannot_work_are_refused_at_once() {
+async fn sources_with_permanent_errors_are_refused_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -21,7 +21,7 @@ async fn sources_that_cannot_work_are_refused_at_once() {
     if std::env::var_os("KUBERNETES_SERVICE_HOST").is_none() {
         check(Source::InCluster, &["in-cluster", "KUBERNETES_SERVICE_HOST"]);
     }
-    check(url("ftp://10.0.0.1"), &["endpoint \"ftp://10.0.0.1\"", "is no address of an API server"]);
+    check(url("ftp://10.0.0.1"), &["endpoint \"ftp://10.0.0.1\"", "expected the URL of an API server"]);
     check(url(""), &["endpoint \"\""]);
     let missing = folder.path().join("missing");
     let kubeconfig = |file: std::path::PathBuf| Source::Kubeconfig { file, context: None };
@@ -31,7 +31,7 @@ async fn sources_that_cannot_work_are_refused_at_once() {
     check(kubeconfig(two.clone()), &["/two", "context"]);
     check(Source::Kubeconfig { file: two, context: Some("east".into()) }, &["/two", "east"]);
     check(Source::Manifests(missing.clone()), &["/missing"]);
-    // Neither of these has an end, and a FIFO not even a beginning.
+    // Reads from a device never end; a FIFO would even block when opened.
     let zero = || std::path::PathBuf::from("/dev/zero");
     check(kubeconfig(zero()), &["open /dev/zero: is not a regular file"]);
     check(Source::Manifests(zero()), &["/dev/zero: Not a directory"]);

@@ -1,14 +1,14 @@
-//! Objects in few words. Addresses are the last number of `10.0.0.N`, of `fd00::N` above 199.
+//! Builders of objects. Addresses are the last number of `10.0.0.N`, of `fd00::N` above 199.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::index::Change;
 use crate::key::Key;
 use crate::object::{
-    Details, EndpointSlice, External, Imported, Namespace, Object, Pod, Port, Ports, Service, ServiceImport,
-    ServiceType,
+    Details, EndpointSlice, External, ImportOrigin, Namespace, Object, Pod, Port, Ports, Service,
+    ServiceImport, ServiceType,
 };
-use crate::want::Selected;
+use crate::want::SelectorSet;
 
 impl Object {
     pub fn apply(&self) -> Change {
@@ -38,7 +38,7 @@ fn addresses(all: &[u8]) -> Box<[IpAddr]> {
 }
 
 pub fn namespace(name: &str, selected: u32) -> Object {
-    Object::Namespace(Namespace { name: name.into(), selected: Selected(selected) })
+    Object::Namespace(Namespace { name: name.into(), selected: SelectorSet(selected) })
 }
 
 pub fn service(name: &str, ips: &[u8]) -> Object {
@@ -51,7 +51,7 @@ pub fn external(name: &str, ips: &[u8], external: &[u8]) -> Object {
         kind: ServiceType::ClusterIp(addresses(ips).into_vec().into()),
         ports: Ports::default(),
         external: external.iter().map(|n| External::Address(address(*n))).collect(),
-        selected: Selected::default(),
+        selected: SelectorSet::default(),
     })
 }
 
@@ -63,7 +63,7 @@ pub fn slice(name: &str, service: &str, endpoints: &[u8]) -> Object {
     Object::EndpointSlice(EndpointSlice { service: Some(key(service)), ..bare_slice(name, endpoints) })
 }
 
-/// A slice of nobody.
+/// A slice without a Service.
 pub fn orphan(name: &str, endpoints: &[u8]) -> Object {
     Object::EndpointSlice(bare_slice(name, endpoints))
 }
@@ -71,7 +71,7 @@ pub fn orphan(name: &str, endpoints: &[u8]) -> Object {
 pub fn imported(name: &str, service: Option<&str>, import: &str, endpoints: &[u8]) -> Object {
     Object::EndpointSlice(EndpointSlice {
         service: service.map(key),
-        imported: Some(Box::new(Imported { service: key(import), cluster: "west".into() })),
+        imported: Some(Box::new(ImportOrigin { service: key(import), cluster: "west".into() })),
         ..bare_slice(name, endpoints)
     })
 }
@@ -83,7 +83,7 @@ pub fn bare_slice(name: &str, endpoints: &[u8]) -> EndpointSlice {
         imported: None,
         ports: Ports::default(),
         endpoints: endpoints.iter().map(|n| (address(*n), Details::default())).collect(),
-        selected: Selected::default(),
+        selected: SelectorSet::default(),
     }
 }
 
@@ -92,7 +92,7 @@ pub fn pod(name: &str, ips: &[u8]) -> Object {
         key: key(name),
         ips: addresses(ips),
         labels: Box::default(),
-        selected: Selected::default(),
+        selected: SelectorSet::default(),
     })
 }
 
@@ -102,6 +102,6 @@ pub fn import(name: &str, ips: &[u8]) -> Object {
         headless: ips.is_empty(),
         ips: addresses(ips),
         ports: Ports::default(),
-        selected: Selected::default(),
+        selected: SelectorSet::default(),
     })
 }

@@ -1,4 +1,4 @@
-//! Random changes, compared with an index that keeps objects in maps and looks through all of them each time.
+//! Random changes, compared with a model that keeps objects in maps and searches all of them each time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use super::build::*;
 use crate::index::{Change, Index};
 use crate::object::{EndpointSlice, External, Kind, Object};
 use crate::snapshot::Entry;
-use crate::want::Selected;
+use crate::want::SelectorSet;
 
 #[derive(Default)]
 struct Model {
     objects: BTreeMap<(Kind, String), Object>,
-    /// What a list has shown, if one is going on.
+    /// The objects of each list in progress.
     lists: BTreeMap<Kind, BTreeSet<String>>,
     synced: BTreeSet<Kind>,
 }
@@ -110,7 +110,7 @@ fn push(slices: &mut Box<[Arc<EndpointSlice>]>, slice: &EndpointSlice) {
     *slices = slices.iter().cloned().chain([Arc::new(slice.clone())]).collect();
 }
 
-/// None if an object does not have an address; else what orders it among the others that do.
+/// The sort key of an object among those with an address; None if it does not have the address.
 fn rank(object: &Object, address: std::net::IpAddr) -> Option<(u8, Vec<Vec<u8>>)> {
     let has = match object {
         Object::Service(service) => service.cluster_ips().contains(&address),
@@ -140,7 +140,7 @@ fn rank_key(object: &Object) -> (u8, Vec<Vec<u8>>) {
     }
 }
 
-/// Few names and few addresses, so that everything meets everything.
+/// Few names and few addresses, so that objects collide often.
 fn any_object() -> impl Strategy<Value = Object> {
     let name = || prop::sample::select(vec!["n/a", "n/b", "m/a", "m/bb"]);
     let some = || prop::collection::vec(prop::sample::select(vec![1u8, 2, 3, 4, 200]), 0..4);
@@ -149,14 +149,14 @@ fn any_object() -> impl Strategy<Value = Object> {
         1 => (name(), selected.clone()).prop_map(|(name, selected)| namespace(&name[..1], selected)),
         3 => (name(), some(), some(), 0u32..2).prop_map(|(name, ips, outside, selected)| {
             let Object::Service(mut service) = external(name, &ips, &outside) else { unreachable!() };
-            service.selected = Selected(selected);
+            service.selected = SelectorSet(selected);
             Object::Service(service)
         }),
         6 => (name(), prop::option::of(name()), prop::option::of(name()), some(), 0u16..3).prop_map(
             |(name, service, import, endpoints, number)| {
                 let mut made = bare_slice(name, &endpoints);
                 made.service = service.map(key);
-                let west = |import| crate::object::Imported { service: key(import), cluster: "west".into() };
+                let west = |import| crate::object::ImportOrigin { service: key(import), cluster: "west".into() };
                 made.imported = import.map(west).map(Box::new);
                 made.ports = port(number);
                 Object::EndpointSlice(made)
@@ -181,7 +181,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_index_shows_what_maps_would(steps in prop::collection::vec((any_change(), 0u32..100, 0u8..10), 0..60)) {
+    fn the_index_equals_the_model(steps in prop::collection::vec((any_change(), 0u32..100, 0u8..10), 0..60)) {
         let (mut index, mut model) = (Index::new(), Model::default());
         let mut kept = Vec::new();
         let mut view = model.view();
@@ -193,7 +193,7 @@ proptest! {
             let expected = model.view();
             let snapshot = index.snapshot();
             prop_assert_eq!(View::of(&snapshot), expected.clone());
-            prop_assert!(differs || view == expected, "a change that was not told");
+            prop_assert!(differs || view == expected, "an unreported change");
             view = expected.clone();
 
             let after = snapshot.modified();

@@ -8,17 +8,20 @@ use tokio::runtime::Handle;
 
 use super::WEB;
 use crate::manifests::folder::{Bounds, Folder};
-use crate::manifests::scanner::{Scanner, Times};
+use crate::manifests::scanner::{ScanTimes, Scanner};
 use crate::manifests::start_with;
 use crate::object::Kind;
 use crate::want::Want;
-use crate::watch::{Cluster, Shared, Source};
+use crate::watch::{Cluster, SharedState, Source};
 
 const LATE: Duration = Duration::from_millis(50);
-const TIMES: Times =
-    Times { every: Duration::from_millis(5), late: LATE, given_up: Duration::from_millis(150) };
+const TIMES: ScanTimes = ScanTimes {
+    interval: Duration::from_millis(5),
+    stale_after: LATE,
+    abandon_after: Duration::from_millis(150),
+};
 
-/// Scans wait here while it hangs.
+/// Blocks scans while the simulated file system hangs.
 #[derive(Default)]
 struct Gate {
     hangs: Mutex<bool>,
@@ -44,13 +47,13 @@ impl Gate {
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !is_so() {
-        assert!(Instant::now() < deadline, "waited in vain until {what}");
+        assert!(Instant::now() < deadline, "timed out waiting until {what}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
 #[tokio::test]
-async fn a_scan_that_hangs_makes_stale_and_is_tried_again() {
+async fn a_hung_scan_makes_the_data_stale_and_is_retried() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("web.yaml"), WEB).unwrap();
     let gate = Arc::new(Gate::default());
@@ -63,7 +66,7 @@ async fn a_scan_that_hangs_makes_stale_and_is_tried_again() {
         })
     };
     let source = Source::Manifests(dir.path().to_owned());
-    let shared = Arc::new(Shared::new(source, Want { kinds: vec![Kind::Service], ..Want::default() }));
+    let shared = Arc::new(SharedState::new(source, Want { kinds: vec![Kind::Service], ..Want::default() }));
     let cluster = Cluster::with(&shared, &Handle::current(), |lines, updates| {
         let folder = Folder::new(dir.path().to_owned(), Arc::clone(&shared), Bounds::default());
         start_with(folder, scanner, &shared, lines, updates, &Handle::current())
@@ -77,12 +80,12 @@ async fn a_scan_that_hangs_makes_stale_and_is_tried_again() {
     assert_eq!(reason, "services: not read within 50ms, its file system may hang");
     std::fs::write(dir.path().join("web.yaml"), WEB.replace("10.0.0.1", "10.0.0.2")).unwrap();
     let begun = gate.begun.load(Ordering::SeqCst);
-    until("it is tried again", || gate.begun.load(Ordering::SeqCst) > begun).await;
+    until("it is retried", || gate.begun.load(Ordering::SeqCst) > begun).await;
     until("all threads hang", || gate.waiting.load(Ordering::SeqCst) == 3).await;
     let stale = cluster.staleness();
-    until("it is staler", || cluster.staleness() > stale + 4 * TIMES.given_up).await;
-    assert_eq!(gate.waiting.load(Ordering::SeqCst), 3, "there are not more and more of them");
-    assert_eq!(cluster.snapshot().count(Kind::Service), 1, "what is known stays");
+    until("it is staler", || cluster.staleness() > stale + 4 * TIMES.abandon_after).await;
+    assert_eq!(gate.waiting.load(Ordering::SeqCst), 3, "their number is limited");
+    assert_eq!(cluster.snapshot().count(Kind::Service), 1, "known objects stay");
 
     gate.set(false);
     until("it is current again", is_current).await;

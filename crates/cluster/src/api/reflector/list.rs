@@ -1,4 +1,4 @@
-//! Lists by pages, for servers that have them at hand or do not stream.
+//! Paged lists, for servers that have pages in their cache or cannot stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use kube::client::Body;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use super::{End, Follower};
+use super::{End, Reflector};
 use crate::api::access::Access;
 use crate::api::decode::Page;
 use crate::api::request::{Failure, Resource, send};
 
-impl Follower {
-    /// Lists everything; gives the version it was at.
+impl Reflector {
+    /// Lists all objects; returns the resource version of the list.
     pub(super) async fn list(&mut self, resource: &Resource) -> Result<String, End> {
         match self.pages(resource, true).await {
-            // The pages to come were forgotten meanwhile; in one piece nothing can be.
+            // The continue token expired; a list without pages cannot expire.
             Err(End::Expired) => self.pages(resource, false).await,
             done => done,
         }
@@ -26,24 +26,25 @@ impl Follower {
 
     async fn pages(&mut self, resource: &Resource, limit: bool) -> Result<String, End> {
         self.list_begins().await?;
-        // Any cached state will do, unless it could be older than what we had, or is cut into pages all the same.
-        let any = !self.expired && !self.access.has_cached_pages().await;
+        // Version 0 accepts any cached state: not if that could be older than the known state, and not needed where
+        // the server pages its cache at the latest version.
+        let any = !self.needs_latest && !self.access.has_cached_pages().await;
         let version = any.then_some("0");
-        let (access, patience) = (Arc::clone(&self.access), self.limits.answer);
-        let ask = |next: &str| {
+        let (access, time_limit) = (Arc::clone(&self.access), self.limits.response_timeout);
+        let fetch = |next: &str| {
             let (access, resource) = (Arc::clone(&access), resource.clone());
-            let address = resource.page(limit, version, next);
-            async move { page(&access, &resource, &address, patience).await }
+            let uri = resource.page(limit, version, next);
+            async move { page(&access, &resource, &uri, time_limit).await }
         };
-        let mut page = ask("").await;
+        let mut page = fetch("").await;
         loop {
-            let Page { metadata, items } = page.map_err(|failure| self.refused(failure))?;
-            self.line.answered();
-            // While we read this page, the server makes the next one. Dropped, it is not waited for.
-            let mut ahead = JoinSet::new();
+            let Page { metadata, items } = page.map_err(|failure| self.classify(failure))?;
+            self.status.answered();
+            // The server prepares the next page while this one is decoded. Dropping the set cancels the request.
+            let mut next_page = JoinSet::new();
             if !metadata.next.is_empty() {
-                let (task, next) = (self.task.clone(), ask(&metadata.next));
-                ahead.spawn(async move { supervise::catch_async(&task, next).await });
+                let (task, next) = (self.task.clone(), fetch(&metadata.next));
+                next_page.spawn(async move { supervise::catch_async(&task, next).await });
             }
             for object in items.objects() {
                 match supervise::catch(&self.task, || object.decode(resource.kind)) {
@@ -57,13 +58,13 @@ impl Follower {
                     }
                 }
             }
-            page = match ahead.join_next().await {
+            page = match next_page.join_next().await {
                 Some(next) => {
                     let next = next.map_err(|e| End::Failed(e.to_string().into()))?;
                     next.map_err(|panic| End::Failed(panic.to_string().into()))?
                 }
                 None if metadata.resource_version.is_empty() => {
-                    return Err(self.garbled("a list without resourceVersion"));
+                    return Err(self.garbled("the list has no resourceVersion"));
                 }
                 None => {
                     self.list_ends().await?;
@@ -73,30 +74,30 @@ impl Follower {
         }
     }
 
-    /// Something that nobody can read. What was read before it is not undone.
+    /// A response that cannot be decoded. Changes before it stay applied.
     pub(super) fn garbled(&mut self, why: &str) -> End {
         self.events.garbled.inc();
-        End::Failed(format!("not understood: {why}").into())
+        End::Failed(format!("invalid response: {why}").into())
     }
 }
 
 async fn page(
     access: &Access,
     resource: &Resource,
-    address: &str,
-    patience: Duration,
+    uri: &str,
+    time_limit: Duration,
 ) -> Result<Page, Failure> {
-    let answer = send(access, address, resource.encoding.of_list(), patience).await?;
-    let encoding = answer.encoding(resource);
-    let bytes = collect(answer.body, patience).await?;
+    let response = send(access, uri, resource.encoding.list_accept(), time_limit).await?;
+    let encoding = response.encoding(resource);
+    let bytes = collect(response.body, time_limit).await?;
     Ok(Page::decode(encoding, bytes)?)
 }
 
-async fn collect(mut body: Body, patience: Duration) -> Result<Bytes, String> {
+async fn collect(mut body: Body, time_limit: Duration) -> Result<Bytes, String> {
     let mut bytes = BytesMut::new();
     loop {
-        match timeout(patience, body.frame()).await {
-            Err(_) => return Err("the list stopped half way".to_owned()),
+        match timeout(time_limit, body.frame()).await {
+            Err(_) => return Err(format!("the list was cut off: no data within {} s", time_limit.as_secs())),
             Ok(None) => return Ok(bytes.freeze()),
             Ok(Some(Err(e))) => return Err(e.to_string()),
             Ok(Some(Ok(frame))) => {

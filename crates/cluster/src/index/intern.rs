@@ -1,4 +1,4 @@
-//! What is alike in many objects is kept once: lists of ports, and the names that objects call each other by.
+//! Interns values that many objects share: port lists and keys.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -11,29 +11,29 @@ use crate::key::Key;
 use crate::object::Ports;
 use crate::snapshot::Snapshot;
 
-/// Below this it is not worth to look for lists that nobody has any more.
-const FEW: usize = 64;
+/// Smaller tables are not swept for unused lists.
+const MIN_SWEEP_SIZE: usize = 64;
 
-/// Every list of ports that some object has.
+/// The distinct port lists of all objects.
 pub(super) struct PortLists {
     lists: HashTable<Ports>,
     seed: RandomState,
-    /// How many there may be before those that nobody has any more are dropped.
-    most: usize,
+    /// The number of lists at which unused ones are dropped.
+    sweep_at: usize,
 }
 
 impl PortLists {
     pub fn new() -> Self {
-        Self { lists: HashTable::new(), seed: RandomState::default(), most: FEW }
+        Self { lists: HashTable::new(), seed: RandomState::default(), sweep_at: MIN_SWEEP_SIZE }
     }
 
-    /// Replaces a list by the one that is known, or makes it known.
-    pub fn share(&mut self, ports: &mut Ports) {
+    /// Replaces a list by the equal one in the table, or adds it.
+    pub fn intern(&mut self, ports: &mut Ports) {
         if ports.is_empty() {
             return;
         }
-        if self.lists.len() >= self.most {
-            self.drop_unused();
+        if self.lists.len() >= self.sweep_at {
+            self.sweep_unused();
         }
         let hash = |list: &Ports| self.seed.hash_one(list);
         match self.lists.entry(hash(ports), |known| known == ports, hash) {
@@ -42,15 +42,15 @@ impl PortLists {
         }
     }
 
-    fn drop_unused(&mut self) {
+    fn sweep_unused(&mut self) {
         self.lists.retain(|list| Arc::strong_count(list) > 1);
-        self.most = FEW.max(2 * self.lists.len());
+        self.sweep_at = MIN_SWEEP_SIZE.max(2 * self.lists.len());
     }
 }
 
 impl Snapshot {
-    /// Replaces a key by that of the entry it leads to, if that is there: they are equal, and now the same.
-    pub(super) fn share_key(&self, key: &mut Key) {
+    /// Replaces a key by the equal one of its entry, if there is one.
+    pub(super) fn intern_key(&self, key: &mut Key) {
         if let Some(entry) = self.entry(key.as_bytes()) {
             key.clone_from(&entry.key);
         }
@@ -67,20 +67,20 @@ mod tests {
     }
 
     #[test]
-    fn like_lists_are_one_and_unused_ones_go() {
+    fn equal_lists_share_memory_and_unused_ones_are_dropped() {
         let mut lists = PortLists::new();
         let (mut one, mut other, mut different) = (list(80), list(80), list(81));
         for ports in [&mut one, &mut other, &mut different] {
-            lists.share(ports);
+            lists.intern(ports);
         }
         assert!(Arc::ptr_eq(&one, &other) && !Arc::ptr_eq(&one, &different));
         assert_eq!((&one, &different), (&list(80), &list(81)));
         for number in 100..10_000 {
-            lists.share(&mut list(number));
+            lists.intern(&mut list(number));
         }
-        assert!(lists.lists.len() <= FEW, "{} lists of which 2 are used", lists.lists.len());
+        assert!(lists.lists.len() <= MIN_SWEEP_SIZE, "{} lists of which 2 are used", lists.lists.len());
         let mut again = list(80);
-        lists.share(&mut again);
+        lists.intern(&mut again);
         assert!(Arc::ptr_eq(&one, &again));
     }
 }

@@ -1,15 +1,14 @@
-//! The connection to the source of one kind: since when what is known of it may be outdated and why, and one log line per
-//! change.
+//! The connection state of one kind's watch: since when its data may be stale and why, with one log line per transition.
 //!
 //! ```text
-//!  ┌─────┐ connected  ┌───────────┐  lost, outdated  ┌──────┐
+//!  ┌─────┐ connected  ┌───────────┐ lost, mark_stale ┌──────┐
 //!  │ New │ ─────────→ │ Connected │ ───────────────→ │ Lost │
 //!  └─────┘            └───────────┘ ←─────────────── └──────┘
 //!     │ lost                          connected         ↑
 //!     └─────────────────────────────────────────────────┘
 //! ```
 //!
-//! From each of them `absent` leads to Absent, and from there the same ways lead on.
+//! `absent` leads from every state to Absent; Absent has the same transitions to Connected and Lost.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,71 +17,71 @@ use super::log::{Level, log};
 use super::{Staleness, Unlisted};
 use crate::object::Kind;
 
-/// A reason other than the one last logged is worth a line of its own, but not more often than this.
-const ANOTHER_REASON: Duration = Duration::from_secs(60);
+/// Minimum interval between log lines with another reason for the same outage.
+const REASON_LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// A connection that stays silent is worth another log line after this time.
-const STILL_SILENT: Duration = Duration::from_secs(600);
+/// Minimum interval between log lines about a silent connection.
+const SILENCE_LOG_INTERVAL: Duration = Duration::from_secs(600);
 
-/// The connection of one kind. Not on the query path, so a lock will do.
-pub(crate) struct Line {
+/// Connection state of one kind's watch. A lock suffices: it is not on the query path.
+pub(crate) struct WatchStatus {
     source: String,
     kind: Kind,
     state: Mutex<State>,
 }
 
-/// No clock here: every `now` comes from outside.
+/// The state without a clock: callers pass `now`.
 struct State {
-    link: Link,
-    /// When what is known was last current; before the first list, when it began to be wanted.
-    current: Instant,
-    /// Something arrives at least this often; None for sources that do not promise it.
-    every: Option<Duration>,
-    /// The source has answered something.
+    connection: Connection,
+    /// When the data were last current; before the first list, when the watch was created.
+    last_current: Instant,
+    /// The data are stale after a longer silence; None if the source sends nothing periodically.
+    max_silence: Option<Duration>,
+    /// The source has responded at least once.
     answered: bool,
     /// When silence was last logged.
-    silence_logged: Option<Instant>,
-    /// The last reason logged and when, since the connection was lost.
+    silence_logged_at: Option<Instant>,
+    /// The reason last logged since the connection was lost, and when.
     logged: Option<(String, Instant)>,
 }
 
 #[derive(Debug)]
-enum Link {
-    /// Never connected, and nobody knows why.
+enum Connection {
+    /// Never connected, no failure so far.
     New,
     Connected {
-        /// When what is known was current before this connection, until something arrives on it: one that breaks
-        /// before that made nothing current.
-        before: Option<Instant>,
+        /// `last_current` before this connection, until something arrives: a connection that breaks earlier has made
+        /// nothing current.
+        current_before: Option<Instant>,
     },
     Lost {
-        /// The status of an answer that was an error.
+        /// The HTTP status of an error response.
         status: Option<u16>,
         why: String,
     },
-    /// The source answers that it does not have the kind. Then nothing of it can be outdated.
+    /// The source does not have the kind, so no data of it can be outdated.
     Absent { why: String },
 }
 
 impl State {
     fn new(now: Instant) -> Self {
         Self {
-            link: Link::New,
-            current: now,
-            every: None,
+            connection: Connection::New,
+            last_current: now,
+            max_silence: None,
             answered: false,
-            silence_logged: None,
+            silence_logged_at: None,
             logged: None,
         }
     }
 
-    /// Returns the line to log, if there is one.
+    /// Returns the line to log, if any.
     fn connected(&mut self, kind: &str, now: Instant) -> Option<String> {
-        let (was_new, away) = (matches!(self.link, Link::New), now - self.current);
-        // One that was connected and silent has delivered nothing by being connected once more.
-        if !matches!(self.link, Link::Connected { .. }) {
-            self.link = Link::Connected { before: Some(self.current) };
-            self.current = now;
+        let (was_new, away) = (matches!(self.connection, Connection::New), now - self.last_current);
+        // Reconnecting after silence delivers nothing, so `last_current` stays.
+        if !matches!(self.connection, Connection::Connected { .. }) {
+            self.connection = Connection::Connected { current_before: Some(self.last_current) };
+            self.last_current = now;
         }
         self.answered = true;
         match self.logged.take() {
@@ -92,86 +91,92 @@ impl State {
     }
 
     fn received(&mut self, now: Instant) {
-        if let Link::Connected { before } = &mut self.link {
-            (*before, self.current) = (None, now);
+        if let Connection::Connected { current_before } = &mut self.connection {
+            (*current_before, self.last_current) = (None, now);
         }
     }
 
     fn listed(&mut self, now: Instant) {
-        self.current = now;
+        self.last_current = now;
         self.received(now);
     }
 
-    /// Not connected any more; what a connection promised and did not deliver is forgotten.
+    /// If the connection delivered nothing, `last_current` is again that from before it.
     fn disconnect(&mut self, status: Option<u16>, why: &str) {
-        if let Link::Connected { before: Some(before) } = self.link {
-            self.current = before;
+        if let Connection::Connected { current_before: Some(current_before) } = self.connection {
+            self.last_current = current_before;
         }
-        self.link = Link::Lost { status, why: why.to_owned() };
+        self.connection = Connection::Lost { status, why: why.to_owned() };
     }
 
     fn lost(&mut self, kind: &str, status: Option<u16>, why: &str, now: Instant) -> Option<String> {
-        let (was_new, was_absent) =
-            (matches!(self.link, Link::New), matches!(self.link, Link::Absent { .. }));
+        let (was_new, was_absent) = (
+            matches!(self.connection, Connection::New),
+            matches!(self.connection, Connection::Absent { .. }),
+        );
         self.disconnect(status, why);
         let first = match &self.logged {
             _ if was_absent => false,
-            Some((logged, when)) if logged == why || now - *when < ANOTHER_REASON => return None,
+            Some((logged, when)) if logged == why || now - *when < REASON_LOG_INTERVAL => return None,
             logged => logged.is_none(),
         };
         self.logged = Some((why.to_owned(), now));
         Some(match first && !was_new {
-            true => format!("lost the watch of {kind}, what is known stays: {why}"),
-            false => format!("cannot watch {kind}, trying again: {why}"),
+            true => format!("watch of {kind} lost, serving the last known data: {why}"),
+            false => format!("cannot watch {kind}, retrying: {why}"),
         })
     }
 
-    fn outdated(&mut self, why: &str) {
-        if !matches!(self.link, Link::New) {
+    fn mark_stale(&mut self, why: &str) {
+        if !matches!(self.connection, Connection::New) {
             self.disconnect(None, why);
         }
     }
 
     fn silent(&mut self, kind: &str, now: Instant) -> Option<String> {
-        let silence = now - self.current;
-        let expected = self.every.is_some_and(|every| silence < every);
-        if expected || self.silence_logged.is_some_and(|when| now - when < STILL_SILENT) {
+        let silence = now - self.last_current;
+        let expected = self.max_silence.is_some_and(|max_silence| silence < max_silence);
+        if expected || self.silence_logged_at.is_some_and(|when| now - when < SILENCE_LOG_INTERVAL) {
             return None;
         }
-        self.silence_logged = Some(now);
+        self.silence_logged_at = Some(now);
         Some(format!("no events for {kind} in {:.1}s; restarting the watch", silence.as_secs_f64()))
     }
 
     fn absent(&mut self, kind: &str, why: &str, now: Instant) -> Option<String> {
-        self.current = now;
+        self.last_current = now;
         self.logged.get_or_insert_with(|| (why.to_owned(), now));
-        let absent = Link::Absent { why: why.to_owned() };
-        let was_absent = matches!(std::mem::replace(&mut self.link, absent), Link::Absent { .. });
+        let absent = Connection::Absent { why: why.to_owned() };
+        let was_absent = matches!(std::mem::replace(&mut self.connection, absent), Connection::Absent { .. });
         (!was_absent).then(|| format!("waiting for {kind}: {why}"))
     }
 
     fn staleness(&self, now: Instant) -> Option<(Duration, &str)> {
-        let age = now - self.current;
-        let overdue = self.every.is_some_and(|every| age > every);
-        match &self.link {
-            Link::New => Some((age, "no answer yet")),
-            Link::Lost { why, .. } => Some((age, why)),
-            Link::Connected { .. } | Link::Absent { .. } => overdue.then_some((age, "nothing received")),
+        let age = now - self.last_current;
+        let overdue = self.max_silence.is_some_and(|max_silence| age > max_silence);
+        match &self.connection {
+            Connection::New => Some((age, "no answer yet")),
+            Connection::Lost { why, .. } => Some((age, why)),
+            Connection::Connected { .. } | Connection::Absent { .. } => {
+                overdue.then_some((age, "nothing received"))
+            }
         }
     }
 
     fn unlisted(&self) -> Unlisted {
-        match &self.link {
-            Link::Lost { status: None, why } if !self.answered => Unlisted::Unreachable { why: why.clone() },
-            Link::Lost { status, why } => Unlisted::Failed { status: *status, why: why.clone() },
-            Link::Absent { why } => Unlisted::Failed { status: None, why: why.clone() },
-            Link::New if !self.answered => Unlisted::Unanswered,
-            Link::New | Link::Connected { .. } => Unlisted::Listing,
+        match &self.connection {
+            Connection::Lost { status: None, why } if !self.answered => {
+                Unlisted::Unreachable { why: why.clone() }
+            }
+            Connection::Lost { status, why } => Unlisted::Failed { status: *status, why: why.clone() },
+            Connection::Absent { why } => Unlisted::Failed { status: None, why: why.clone() },
+            Connection::New if !self.answered => Unlisted::Unanswered,
+            Connection::New | Connection::Connected { .. } => Unlisted::Listing,
         }
     }
 }
 
-impl Line {
+impl WatchStatus {
     pub(crate) fn new(source: &str, kind: Kind) -> Self {
         Self { source: source.to_owned(), kind, state: Mutex::new(State::new(Instant::now())) }
     }
@@ -184,27 +189,27 @@ impl Line {
         &self.source
     }
 
-    /// From now on a longer silence makes what is known stale, though the connection stands.
-    pub(crate) fn expect_every(&self, every: Duration) {
-        self.lock().every = Some(every);
+    /// From now on a longer silence makes the data stale, even while connected.
+    pub(crate) fn set_max_silence(&self, max_silence: Duration) {
+        self.lock().max_silence = Some(max_silence);
     }
 
-    /// The source answers and will report changes. Returns whether it did not before.
+    /// The watch is established. Returns whether it was not before.
     pub(crate) fn connected(&self) -> bool {
         let mut state = self.lock();
-        let was_connected = matches!(state.link, Link::Connected { .. });
+        let was_connected = matches!(state.connection, Connection::Connected { .. });
         let line = state.connected(self.kind.plural(), Instant::now());
         drop(state);
         self.log(Level::Info, line);
         !was_connected
     }
 
-    /// The source answered something, a part of a list perhaps: nothing is more current by that.
+    /// The source responded, perhaps with a part of a list; the data are not more current for it.
     pub(crate) fn answered(&self) {
         self.lock().answered = true;
     }
 
-    /// Something arrived on the connection, so all before it has arrived too.
+    /// An event or bookmark arrived, so all earlier ones have arrived too.
     pub(crate) fn received(&self) {
         self.lock().received(Instant::now());
     }
@@ -214,48 +219,48 @@ impl Line {
         self.lock().listed(Instant::now());
     }
 
-    /// The source has not answered so far, and no line was logged about why.
+    /// The source has not responded so far, and no failure was logged.
     pub(crate) fn is_unanswered(&self) -> bool {
         let state = self.lock();
         !state.answered && state.logged.is_none()
     }
 
-    /// The connection stands, but nothing arrives.
+    /// The connection is up, but nothing arrives.
     pub(crate) fn silent(&self) {
         let line = self.lock().silent(self.kind.plural(), Instant::now());
         self.log(Level::Warning, line);
     }
 
-    /// The source does not answer, or not as it should.
+    /// The source does not respond, or its response is unusable.
     pub(crate) fn lost(&self, why: &str) {
         self.failed(None, why);
     }
 
-    /// The same for an answer that is an error.
+    /// As [`WatchStatus::lost`], with the HTTP status of an error response.
     pub(crate) fn failed(&self, status: Option<u16>, why: &str) {
         let line = self.lock().lost(self.kind.plural(), status, why, Instant::now());
         self.log(Level::Warning, line);
     }
 
     /// Marks the data as stale from now on; the caller has logged why.
-    pub(crate) fn outdated(&self, why: &str) {
-        self.lock().outdated(why);
+    pub(crate) fn mark_stale(&self, why: &str) {
+        self.lock().mark_stale(why);
     }
 
-    /// The source answers that it does not know the kind.
+    /// The source does not have the kind.
     pub(crate) fn absent(&self, why: &str) {
         let line = self.lock().absent(self.kind.plural(), why, Instant::now());
         self.log(Level::Warning, line);
     }
 
-    /// Since when what is known may be outdated; None while it is current.
+    /// None while the data are current.
     pub(crate) fn staleness(&self) -> Option<Staleness> {
         let state = self.lock();
         let (age, why) = state.staleness(Instant::now())?;
         Some(Staleness { age, reason: format!("{}: {why}", self.kind.plural()) })
     }
 
-    /// Why there is no complete list, given that there is none.
+    /// Why the kind has no complete list; the caller has found that it has none.
     pub(crate) fn unlisted(&self) -> Unlisted {
         self.lock().unlisted()
     }
@@ -271,13 +276,12 @@ impl Line {
     }
 }
 
-/// Marks connections as lost when the task that keeps them ends: it panicked, which has a log line, and will be back after
-/// a pause.
-pub(crate) struct LostOnDrop<'l>(pub &'l [Arc<Line>]);
+/// Marks watches as stale when their task ends: it panicked, which supervision has logged, and will restart.
+pub(crate) struct LostOnDrop<'l>(pub &'l [Arc<WatchStatus>]);
 
 impl Drop for LostOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.iter().for_each(|line| line.outdated("its task panicked and restarts"));
+        self.0.iter().for_each(|line| line.mark_stale("the task panicked and is restarting"));
     }
 }
 
@@ -285,14 +289,14 @@ impl Drop for LostOnDrop<'_> {
 mod tests {
     use super::*;
 
-    /// What happens to a connection, each one second after the other.
+    /// Events of a connection, one second apart.
     #[derive(Clone, Copy)]
     enum Step {
         Connected,
         Received,
         Listed,
         Lost(&'static str),
-        Outdated(&'static str),
+        MarkStale(&'static str),
         Absent,
         Silent,
         Wait(u64),
@@ -300,10 +304,10 @@ mod tests {
 
     use Step::*;
 
-    /// `stale` is the age in seconds and the reason in the end; `lines` are all that were logged.
+    /// `stale` is the age in seconds and the reason at the end; `lines` are all log lines.
     fn check(name: &str, steps: &[Step], stale: Option<(u64, &str)>, lines: &[&str]) {
         let mut now = Instant::now();
-        let mut state = State { every: Some(Duration::from_secs(75)), ..State::new(now) };
+        let mut state = State { max_silence: Some(Duration::from_secs(75)), ..State::new(now) };
         let mut logged = Vec::new();
         for step in steps {
             now += Duration::from_secs(1);
@@ -320,8 +324,8 @@ mod tests {
                     state.listed(now);
                     None
                 }
-                Outdated(why) => {
-                    state.outdated(why);
+                MarkStale(why) => {
+                    state.mark_stale(why);
                     None
                 }
                 Wait(seconds) => {
@@ -339,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn why_there_is_no_list() {
+    fn reasons_for_a_missing_list() {
         let failed = |status| Unlisted::Failed { status, why: "reset".to_owned() };
         let check = |answered, change: fn(&mut State, Instant) -> Option<String>, expected| {
             let now = Instant::now();
@@ -360,17 +364,17 @@ mod tests {
     #[test]
     fn staleness_counts_from_when_data_was_current() {
         const WATCHING: &str = "watching pods";
-        const LOST: &str = "lost the watch of pods, what is known stays: reset";
-        check("nobody answers", &[Wait(9)], Some((9, "no answer yet")), &[]);
+        const LOST: &str = "watch of pods lost, serving the last known data: reset";
+        check("no response", &[Wait(9)], Some((9, "no answer yet")), &[]);
         check(
             "refused from the start",
             &[Lost("refused"), Wait(9)],
             Some((10, "refused")),
-            &["cannot watch pods, trying again: refused"],
+            &["cannot watch pods, retrying: refused"],
         );
         check("connected", &[Connected, Wait(9)], None, &[WATCHING]);
         check(
-            "lost, and counted from the last event and not from when that was noticed",
+            "lost: counted from the last event, not from when the loss was noticed",
             &[Connected, Received, Wait(5), Lost("reset"), Wait(5)],
             Some((11, "reset")),
             &[WATCHING, LOST],
@@ -404,16 +408,16 @@ mod tests {
             ],
         );
         check(
-            "parts of lists that never end",
+            "parts of lists that never complete",
             &[Lost("reset"), Received, Wait(5), Received, Lost("reset")],
             Some((9, "reset")),
-            &["cannot watch pods, trying again: reset"],
+            &["cannot watch pods, retrying: reset"],
         );
         check(
             "listed, but not watched",
             &[Lost("reset"), Listed, Wait(5), Lost("reset")],
             Some((6, "reset")),
-            &["cannot watch pods, trying again: reset"],
+            &["cannot watch pods, retrying: reset"],
         );
         check(
             "silent",
@@ -422,46 +426,46 @@ mod tests {
             &[WATCHING, "no events for pods in 76.0s; restarting the watch"],
         );
         check(
-            "a connection made anew is no event",
+            "a reconnect is no event",
             &[Connected, Wait(75), Connected],
             Some((76, "nothing received")),
             &[WATCHING],
         );
         check(
-            "a watch that is doubted, a version that is too old, a task that panicked",
-            &[Connected, Received, Outdated("too old"), Wait(5)],
+            "an inconsistent watch, an expired version, a task that panicked",
+            &[Connected, Received, MarkStale("too old"), Wait(5)],
             Some((6, "too old")),
             &[WATCHING],
         );
         check(
-            "which is over with the next connection, without a line",
-            &[Connected, Received, Outdated("too old"), Wait(5), Listed, Connected],
+            "current again with the next connection, without a log line",
+            &[Connected, Received, MarkStale("too old"), Wait(5), Listed, Connected],
             None,
             &[WATCHING],
         );
         check(
             "a task that panicked before it was connected",
-            &[Outdated("panicked"), Wait(5)],
+            &[MarkStale("panicked"), Wait(5)],
             Some((6, "no answer yet")),
             &[],
         );
         check(
-            "nothing of a kind that is absent is outdated",
+            "an absent kind is not stale",
             &[Absent, Wait(9), Absent],
             None,
             &["waiting for pods: no such kind"],
         );
         check(
-            "unless nobody looks whether it still is",
+            "unless its absence was not confirmed for too long",
             &[Absent, Wait(90)],
             Some((90, "nothing received")),
             &["waiting for pods: no such kind"],
         );
         check(
-            "a source that goes away while the kind is absent",
+            "a source that is lost while the kind is absent",
             &[Absent, Wait(9), Lost("reset")],
             Some((10, "reset")),
-            &["waiting for pods: no such kind", "cannot watch pods, trying again: reset"],
+            &["waiting for pods: no such kind", "cannot watch pods, retrying: reset"],
         );
     }
 }
