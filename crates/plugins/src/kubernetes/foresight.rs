@@ -16,7 +16,7 @@ impl Foresight for Kubernetes {
         let zone = self.primary_zone().wire();
         let services = queries.filter_map(|packet| service_in(packet, zone));
         let hashes: SmallVec<[u64; 32]> = services.map(|labels| snapshot.hash(labels)).collect();
-        snapshot.fetch(&hashes);
+        snapshot.prefetch(&hashes);
     }
 }
 

@@ -38,7 +38,7 @@ mod wildcards;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
-use cluster::{Joined, Kind, Snapshot, Staleness, Unlisted};
+use cluster::{Kind, SelectorNumbers, Snapshot, Staleness, Unlisted};
 use server::log::{self, Logger};
 use server::{FirstData, Foresight, Link, Metadata, Outside, Plugin, Ready, SearchPath, Step, Visit};
 use wire::{Name, NameBuf, Query, Rcode};
@@ -63,7 +63,7 @@ pub(crate) struct Kubernetes {
     options: Options,
     /// The kinds of objects that answers need.
     kinds: Vec<Kind>,
-    joined: Joined,
+    joined: SelectorNumbers,
     /// All clusters of the configuration; they are waited for together.
     clusters: Arc<Clusters>,
     watched: Arc<Watched>,

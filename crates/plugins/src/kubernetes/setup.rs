@@ -20,7 +20,7 @@ const RESOLV_CONF: &str = "/etc/resolv.conf";
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     register_metrics();
     cluster::set_logger(log);
-    cluster::set_give_back(net::trim_heap);
+    cluster::set_heap_trim(net::trim_heap);
     let mut seen = false;
     while s.c.next() {
         if std::mem::replace(&mut seen, true) {

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use cluster::{Cluster, Joined, Source, Want, WatchError};
+use cluster::{Cluster, SelectorNumbers, Source, Want, WatchError};
 use server::runtime;
 
 use super::LOG;
@@ -59,7 +59,7 @@ impl Clusters {
 
 impl Watched {
     /// Has the watch cover what one more block wants. None if there are too many different selectors.
-    pub fn join(&self, want: &Want) -> Option<Joined> {
+    pub fn join(&self, want: &Want) -> Option<SelectorNumbers> {
         lock(&self.want).join(want)
     }
 

@@ -126,7 +126,7 @@ fn changes_are_followed_and_losses_are_not() {
     fs::write(inner.join("a.yaml"), SHOP.replace("10.96.0.7", "10.96.0.77")).unwrap();
     wait_for(|| ask().contains("10.96.0.77"));
     fs::rename(&inner, served.folder.path().join("away")).unwrap();
-    wait_for(|| !log.lines("lost the watch of services").is_empty());
+    wait_for(|| !log.lines("watch of services lost").is_empty());
     // Readiness tells, if that is wanted, and why.
     wait_for(|| !is_ready());
     let why = plugin.as_ready().and_then(|ready| ready.why_not()).unwrap_or_default();
