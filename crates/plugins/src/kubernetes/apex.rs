@@ -1,4 +1,4 @@
-//! The zone itself: its SOA record and its name servers.
+//! The zone apex: its SOA record and its name servers.
 //!
 //! A name server is a Service whose endpoints include an address of this process; outside of a cluster it is
 //! `ns.dns.ZONE` with the addresses of this machine.
@@ -10,39 +10,39 @@ use cluster::{Holder, Key, Snapshot};
 use wire::{Class, Flags, Name, Owner, Query, Question, Rcode, Reply, Rtype, Section};
 
 use super::Kubernetes;
-use super::behind::Hit;
-use super::find::Ask;
-use super::target::{Identity, Target, owner};
+use super::find::NameLookup;
+use super::service_match::Hit;
+use super::target::{Target, TargetKey, owner};
 use crate::distinct::Distinct;
 use crate::records::push_address;
 
 const REFRESH: u32 = 7200;
 const RETRY: u32 = 1800;
 const EXPIRE: u32 = 86400;
-/// The name server of a zone that has no better one.
-pub(super) const DEFAULT: &[u8] = b"\x02ns\x03dns";
+/// Labels of the default name server, `ns.dns.ZONE`.
+pub(super) const DEFAULT_SERVER: &[u8] = b"\x02ns\x03dns";
 const MAILBOX: &[u8] = b"\x0ahostmaster";
-const MOST_NAME: usize = 255;
-/// No SOA record lives longer.
-const MOST_TTL: u32 = 300;
+const MAX_NAME: usize = 255;
+/// Upper bound of an SOA record's TTL.
+const MAX_TTL: u32 = 300;
 
-/// What an SOA record tells beside the zone's name.
+/// The variable parts of an SOA record.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Soa {
-    /// Where the zone begins in the question's name.
+    /// Offset of the zone in the question's name.
     at: usize,
     serial: u32,
     ttl: u32,
 }
 
 impl Soa {
-    pub fn of(ask: &Ask<'_>) -> Self {
-        let modified = ask.snapshot.modified();
-        let serial = if ask.zone.is_multicluster { modified.multicluster } else { modified.internal };
-        Self { at: ask.at, serial, ttl: ask.plugin.options.ttl }
+    pub fn of(lookup: &NameLookup<'_>) -> Self {
+        let modified = lookup.snapshot.modified();
+        let serial = if lookup.zone.is_multicluster { modified.multicluster } else { modified.internal };
+        Self { at: lookup.at, serial, ttl: lookup.plugin.options.ttl }
     }
 
-    /// Says that there is nothing, and for how long that may be remembered.
+    /// Writes a negative reply; its SOA record carries the negative TTL (RFC 2308).
     pub fn deny(self, query: &Query, reply: &mut Reply, rcode: Rcode) {
         reply.begin_error(query, rcode);
         reply.flags.set(Flags::AA, true);
@@ -51,83 +51,83 @@ impl Soa {
 
     pub fn push_to(self, reply: &mut Reply, section: Section, question: &Question) {
         let zone = question.name().wire().get(self.at..).unwrap_or_default();
-        // A zone that leaves no room for the names in it has no SOA record.
-        if MAILBOX.len() + zone.len() > MOST_NAME {
+        // A zone name too long for `hostmaster.ZONE` has no SOA record.
+        if MAILBOX.len() + zone.len() > MAX_NAME {
             return;
         }
-        let (owner, ttl) = (Owner::Question(self.at as u8), self.ttl.min(MOST_TTL));
+        let (owner, ttl) = (Owner::Question(self.at as u8), self.ttl.min(MAX_TTL));
         reply.push_with(section, owner, Rtype::SOA, Class::IN, ttl, |out| {
-            out.bytes(DEFAULT).bytes(zone).bytes(MAILBOX).bytes(zone).u32(self.serial);
+            out.bytes(DEFAULT_SERVER).bytes(zone).bytes(MAILBOX).bytes(zone).u32(self.serial);
             out.u32(REFRESH).u32(RETRY).u32(EXPIRE).u32(self.ttl);
         });
     }
 }
 
-/// The name servers, and their addresses beside them.
-pub(super) fn name_servers(ask: &Ask<'_>, question: &Question, reply: &mut Reply) {
-    let options = &ask.plugin.options;
+/// Writes the NS records, and the servers' addresses as additional records.
+pub(super) fn name_servers(lookup: &NameLookup<'_>, question: &Question, reply: &mut Reply) {
+    let options = &lookup.plugin.options;
     let zone = question.name().wire();
     let pod_names = options.endpoint_pod_names;
     let mut target = Target::new();
     let mut seen = Distinct::new();
-    each(ask, |hit, _| {
-        let identity = hit.map(|hit| Identity::of(&hit, pod_names));
-        if !seen.is_new(identity) {
+    each_server(lookup, |hit, _| {
+        let target_key = hit.map(|hit| TargetKey::of(&hit, pod_names));
+        if !seen.insert(target_key) {
             return;
         }
-        let Some(name) = name_server(identity, &mut target, zone) else { return };
+        let Some(name) = name_server(target_key, &mut target, zone) else { return };
         reply.push_with(Section::Answer, Owner::Question(0), Rtype::NS, Class::IN, options.ttl, |out| {
             out.name(name);
         });
     });
-    each(ask, |hit, address| {
-        let identity = hit.map(|hit| Identity::of(&hit, pod_names));
-        let Some(name) = name_server(identity, &mut target, zone) else { return };
+    each_server(lookup, |hit, address| {
+        let target_key = hit.map(|hit| TargetKey::of(&hit, pod_names));
+        let Some(name) = name_server(target_key, &mut target, zone) else { return };
         let owner = owner(reply, question, name);
         push_address(reply, Section::Additional, owner, options.ttl, address);
     });
 }
 
-/// None if it would be too long.
-fn name_server<'t>(of: Option<Identity<'_>>, target: &'t mut Target, zone: &[u8]) -> Option<Name<'t>> {
-    match of {
-        Some(identity) => identity.name_in(target, zone),
+/// None if the name is too long.
+fn name_server<'t>(key: Option<TargetKey<'_>>, target: &'t mut Target, zone: &[u8]) -> Option<Name<'t>> {
+    match key {
+        Some(target_key) => target_key.name_in(target, zone),
         None => {
-            target.clear().octets(DEFAULT)?.octets(zone)?;
+            target.clear().octets(DEFAULT_SERVER)?.octets(zone)?;
             target.name()
         }
     }
 }
 
-/// The addresses behind `ns.dns.ZONE`.
-pub(super) fn addresses(ask: &Ask<'_>) -> Vec<IpAddr> {
+/// The addresses of `ns.dns.ZONE`.
+pub(super) fn addresses(lookup: &NameLookup<'_>) -> Vec<IpAddr> {
     let mut addresses = Vec::new();
-    each(ask, |_, address| addresses.push(address));
+    each_server(lookup, |_, address| addresses.push(address));
     addresses
 }
 
-/// Every address of every name server; no hit for `ns.dns.ZONE`.
-fn each<'a>(ask: &Ask<'a>, mut take: impl FnMut(Option<Hit<'a>>, IpAddr)) {
-    let found = ask.plugin.own_services(ask.snapshot, |service, slice| match &service.kind {
+/// Calls `take` with every address of every name server; the hit is None for `ns.dns.ZONE`.
+fn each_server<'a>(lookup: &NameLookup<'a>, mut take: impl FnMut(Option<Hit<'a>>, IpAddr)) {
+    let found = lookup.plugin.own_services(lookup.snapshot, |service, slice| match &service.kind {
         ServiceType::ClusterIp(addresses) => {
-            addresses.iter().for_each(|address| take(Some(own(&service.key, *address)), *address));
+            addresses.iter().for_each(|address| take(Some(service_hit(&service.key, *address)), *address));
         }
         ServiceType::Headless => {
             for endpoint in slice.endpoints.iter() {
-                let hit = Hit { endpoint: Some(endpoint), ..own(&service.key, endpoint.address) };
+                let hit = Hit { endpoint: Some(endpoint), ..service_hit(&service.key, endpoint.address) };
                 take(Some(hit), endpoint.address);
             }
         }
         ServiceType::ExternalName(_) => {}
     });
     if !found {
-        ask.plugin.local_addresses().iter().for_each(|address| take(None, *address));
+        lookup.plugin.local_addresses().iter().for_each(|address| take(None, *address));
     }
 }
 
 impl Kubernetes {
-    /// The Services whose endpoints include an address of this process, each with the slice that says so. False if
-    /// no slice does.
+    /// Calls `take` with each Service whose endpoints include an address of this process, and the slice that has it.
+    /// False if no slice does.
     pub(super) fn own_services<'s>(
         &self,
         snapshot: &'s Snapshot,
@@ -151,15 +151,15 @@ impl Kubernetes {
     }
 }
 
-fn own(key: &Key, address: IpAddr) -> Hit<'_> {
+fn service_hit(key: &Key, address: IpAddr) -> Hit<'_> {
     Hit { key, address, ports: &[], endpoint: None, cluster: "" }
 }
 
-/// The addresses a client may know this process by: those it is bound to, or all of the machine's but the loopback.
+/// The addresses clients can reach this process at: those it is bound to, or all of the machine's, without loopback.
 pub(super) fn local_addresses(bound: &[Option<IpAddr>]) -> Vec<IpAddr> {
     let everywhere = bound.iter().any(|ip| ip.is_none_or(|ip| ip.is_unspecified()));
     let mut addresses: Vec<IpAddr> = if everywhere {
-        // Without a list of interfaces there is no name server to name, which harms nobody.
+        // Without a list of interfaces the reply has no name server addresses.
         let interfaces = net::interfaces().unwrap_or_default();
         interfaces.iter().flat_map(|interface| &interface.addrs).map(|addr| addr.ip()).collect()
     } else {
@@ -167,6 +167,6 @@ pub(super) fn local_addresses(bound: &[Option<IpAddr>]) -> Vec<IpAddr> {
     };
     addresses.retain(|address| !address.is_loopback());
     let mut seen = Distinct::new();
-    addresses.retain(|address| seen.is_new(*address));
+    addresses.retain(|address| seen.insert(*address));
     addresses
 }

@@ -1,17 +1,18 @@
-//! How an endpoint is called: after its host name, else (if wanted) after its pod, else after its address with dashes.
+//! The label of an endpoint: its host name, else (with `endpoint_pod_names`) its pod's name, else its address with
+//! dashes.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 
 use cluster::object::Endpoint;
 
-/// The name of an endpoint. Equal values are equal labels.
+/// The name of an endpoint; equal values have equal labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum EndpointName<'s> {
     Text(&'s str),
     Address(IpAddr),
-    /// An address that the API spells in an unusual way.
-    Spelt(&'s str),
+    /// An address that the API object has in a non-canonical form.
+    NonCanonical(&'s str),
 }
 
 impl<'s> EndpointName<'s> {
@@ -19,17 +20,17 @@ impl<'s> EndpointName<'s> {
         let pod = || endpoint.pod().filter(|_| pod_names);
         match (endpoint.hostname().or_else(pod), endpoint.spelling()) {
             (Some(text), _) => dashed_address(text.as_bytes()).map_or(Self::Text(text), Self::Address),
-            (None, Some(spelling)) => Self::Spelt(spelling),
+            (None, Some(spelling)) => Self::NonCanonical(spelling),
             (None, None) => Self::Address(endpoint.address),
         }
     }
 
     /// None if it is too long for a label.
     pub fn label(self) -> Option<Label> {
-        let mut label = Label { len: 0, bytes: [0; MOST] };
+        let mut label = Label { len: 0, bytes: [0; MAX_LEN] };
         match self {
             Self::Text(text) => label.push(text.as_bytes())?,
-            Self::Spelt(text) => {
+            Self::NonCanonical(text) => {
                 label.push(text.as_bytes())?;
                 label.dash();
             }
@@ -39,41 +40,41 @@ impl<'s> EndpointName<'s> {
     }
 }
 
-/// A label that is asked for, ready to be compared with many endpoints.
+/// The endpoint label of a query, prepared for comparison with many endpoints.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'q> {
+pub(super) struct EndpointLabel<'q> {
     label: &'q [u8],
-    /// The address the label is the name of.
+    /// The address that the label encodes.
     address: Option<IpAddr>,
 }
 
-impl<'q> Wanted<'q> {
+impl<'q> EndpointLabel<'q> {
     pub fn new(label: &'q [u8]) -> Self {
         Self { label, address: dashed_address(label) }
     }
 
-    pub fn is(&self, name: EndpointName<'_>) -> bool {
+    pub fn matches(&self, name: EndpointName<'_>) -> bool {
         match name {
-            // A dot in a label is no dot between labels.
+            // A label with a dot inside never equals a name of several labels.
             EndpointName::Text(text) => {
                 text.as_bytes().eq_ignore_ascii_case(self.label) && !self.label.contains(&b'.')
             }
             EndpointName::Address(address) => self.address == Some(address),
-            EndpointName::Spelt(_) => {
+            EndpointName::NonCanonical(_) => {
                 name.label().is_some_and(|label| label.as_bytes().eq_ignore_ascii_case(self.label))
             }
         }
     }
 }
 
-/// The longest label there is.
-const MOST: usize = 63;
+/// The maximum length of a label.
+const MAX_LEN: usize = 63;
 
-/// A label with its own room.
+/// A label, stored inline.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Label {
     len: u8,
-    bytes: [u8; MOST],
+    bytes: [u8; MAX_LEN],
 }
 
 impl Label {
@@ -86,19 +87,19 @@ impl Label {
         if let IpAddr::V4(address) = address {
             return Self::dashed_v4(address);
         }
-        let mut bytes = [0; MOST];
+        let mut bytes = [0; MAX_LEN];
         let mut rest = &mut bytes[..];
-        // No address is longer than a label.
+        // Every address fits into a label.
         let _ = write!(rest, "{address}");
-        let len = MOST - rest.len();
+        let len = MAX_LEN - rest.len();
         let mut label = Self { len: len as u8, bytes };
         label.dash();
         label
     }
 
-    /// By hand: a reply may hold hundreds of them, and the formatter takes its time.
+    /// Without the formatter, which is slow: a reply may have hundreds of these.
     fn dashed_v4(address: Ipv4Addr) -> Self {
-        let mut label = Self { len: 0, bytes: [0; MOST] };
+        let mut label = Self { len: 0, bytes: [0; MAX_LEN] };
         let mut put = |byte| {
             label.bytes[usize::from(label.len)] = byte;
             label.len += 1;
@@ -124,22 +125,22 @@ impl Label {
         Some(())
     }
 
-    /// Dots or colons become dashes.
+    /// Replaces dots or colons by dashes.
     fn dash(&mut self) {
         let len = usize::from(self.len);
         let text = &mut self.bytes[..len];
         let separator = if text.contains(&b'.') { b'.' } else { b':' };
         text.iter_mut().filter(|byte| **byte == separator).for_each(|byte| *byte = b'-');
-        if separator == b':' && text.ends_with(b"-") && len < MOST {
+        if separator == b':' && text.ends_with(b"-") && len < MAX_LEN {
             self.bytes[len] = b'0';
             self.len += 1;
         }
     }
 }
 
-/// The address that is called so, if any: the label must be spelt as [`Label::dashed`] spells it.
+/// The address that a label encodes, in exactly the form of [`Label::dashed`].
 fn dashed_address(label: &[u8]) -> Option<IpAddr> {
-    // Most labels are no address, and most of those begin with another letter.
+    // Cheap test first: most labels are not addresses.
     if !label.first().is_some_and(|byte| byte.is_ascii_hexdigit() || *byte == b'-') {
         return None;
     }
@@ -147,12 +148,12 @@ fn dashed_address(label: &[u8]) -> Option<IpAddr> {
     (Label::dashed(address).as_bytes() == label).then_some(address)
 }
 
-/// Reads an address with dashes for dots or colons: exactly three dashes, none doubled, is IPv4.
+/// Parses an address with dashes for dots or colons: exactly three dashes, none doubled, is IPv4.
 pub(super) fn undashed(label: &[u8]) -> Option<IpAddr> {
     let dashes = label.iter().filter(|byte| **byte == b'-').count();
     let doubled = label.windows(2).any(|pair| pair == b"--");
     let separator = if dashes == 3 && !doubled { b'.' } else { b':' };
-    let mut text = [0; MOST];
+    let mut text = [0; MAX_LEN];
     let text = text.get_mut(..label.len())?;
     for (to, from) in text.iter_mut().zip(label) {
         *to = match from {
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn names() {
+    fn labels_of_endpoints() {
         for (hostname, pod, address, spelling, plain, by_pod) in [
             (Some("web-0"), Some("p"), "10.0.0.1", None, "web-0", "web-0"),
             (None, Some("p"), "10.0.0.1", None, "10-0-0-1", "p"),
@@ -193,8 +194,14 @@ mod tests {
                 let name = EndpointName::of(endpoint, pod_names);
                 let label = name.label().unwrap();
                 assert_eq!(std::str::from_utf8(label.as_bytes()), Ok(expected), "{endpoint:?}");
-                assert!(Wanted::new(expected.to_ascii_lowercase().as_bytes()).is(name), "{endpoint:?}");
-                assert!(!Wanted::new(b"other").is(name) && !Wanted::new(b"10-0-0-8").is(name));
+                assert!(
+                    EndpointLabel::new(expected.to_ascii_lowercase().as_bytes()).matches(name),
+                    "{endpoint:?}"
+                );
+                assert!(
+                    !EndpointLabel::new(b"other").matches(name)
+                        && !EndpointLabel::new(b"10-0-0-8").matches(name)
+                );
             }
         }
         assert!(EndpointName::Text(&"x".repeat(64)).label().is_none());
@@ -209,7 +216,7 @@ mod tests {
         }
     }
 
-    /// Only the one spelling is a name.
+    /// Only the canonical form is a name.
     #[test]
     fn addresses_of_labels() {
         for (label, address) in [

@@ -1,4 +1,4 @@
-//! Why an answer is what it is, in one line that names the object behind it. Only made when somebody asks.
+//! Explains an answer in one line that names its Kubernetes object. Runs only for `rhumb explain`.
 
 use std::fmt::Display;
 use std::net::IpAddr;
@@ -7,65 +7,72 @@ use cluster::object::{EndpointSlice, Service, ServiceImport, ServiceType};
 use cluster::{Cluster, Entry, Holder, Key, Kind, Snapshot};
 use wire::Rtype;
 
-use super::behind::Behind;
 use super::decide::Verdict;
 use super::filter::Filter;
-use super::find::Ask;
+use super::find::NameLookup;
 use super::options::Pods;
-use super::request::{Asked, Part, Request};
-use super::{Kubernetes, endpoint_name, unknown, wildcards};
+use super::request::{ObjectRef, Part, Request};
+use super::service_match::ServiceMatch;
+use super::{Kubernetes, endpoint_name, unlisted, wildcards};
 
-/// Why an answer is what it is.
+/// The reason of an answer, for `explain`.
 pub(super) struct Explanation {
-    /// Lines about what is not known of the cluster.
+    /// Lines about kinds that are not listed yet.
     pub unknown: Vec<String>,
-    /// Takes what is not known for absent.
+    /// Whether the answer may be wrong, because it depends on kinds that are not listed.
     pub is_false: bool,
     pub reason: String,
 }
 
-pub(super) fn explain(ask: &Ask<'_>, qtype: Rtype, cluster: &Cluster, verdict: &Verdict) -> Explanation {
-    let lines = |kinds: &[Kind]| unknown::lines(ask.plugin, cluster, ask.snapshot, kinds);
-    let unknown = lines(&unknown::needed(ask, qtype));
-    let is_false = !unknown.is_empty() && matches!(verdict, Verdict::NoName | Verdict::NoData);
+pub(super) fn explain(
+    lookup: &NameLookup<'_>,
+    qtype: Rtype,
+    cluster: &Cluster,
+    verdict: &Verdict,
+) -> Explanation {
+    let lines = |kinds: &[Kind]| unlisted::lines(lookup.plugin, cluster, lookup.snapshot, kinds);
+    let unknown = lines(&unlisted::needed(lookup, qtype));
+    let is_false = !unknown.is_empty() && matches!(verdict, Verdict::NxDomain | Verdict::NoData);
     let unknown = match verdict {
-        // No name is denied before all is known.
-        Verdict::NoName => lines(&ask.plugin.kinds),
+        // NXDOMAIN needs every kind to be listed.
+        Verdict::NxDomain => lines(&lookup.plugin.kinds),
         _ => unknown,
     };
-    Explanation { unknown, is_false, reason: reason(ask, qtype) }
+    Explanation { unknown, is_false, reason: reason(lookup, qtype) }
 }
 
-fn reason(ask: &Ask<'_>, qtype: Rtype) -> String {
+fn reason(lookup: &NameLookup<'_>, qtype: Rtype) -> String {
     if matches!(qtype, Rtype::AXFR | Rtype::IXFR) {
-        return "zones are handed out by the plugin transfer".to_owned();
+        return "zone transfers are served by the transfer plugin, not by kubernetes".to_owned();
     }
     if qtype == Rtype::PTR
-        && let Some(address) = crate::reverse::address(ask.name)
+        && let Some(address) = crate::reverse::address(lookup.name)
     {
-        return address_of(ask, address);
+        return address_of(lookup, address);
     }
-    let zone = &ask.zone.name;
-    if qtype == Rtype::TXT && ask.is_version() {
-        return "the version of the specification of these names".to_owned();
+    let zone = &lookup.zone.name;
+    if qtype == Rtype::TXT && lookup.is_version() {
+        return "version of the Kubernetes DNS specification".to_owned();
     }
-    if ask.is_name_server() && !matches!(qtype, Rtype::TXT | Rtype::PTR) {
-        return format!("the name server of {zone}");
+    if lookup.is_name_server() && !matches!(qtype, Rtype::TXT | Rtype::PTR) {
+        return format!("name server of {zone}");
     }
-    match ask.request() {
-        Request::Apex if ask.is_apex() => format!("{zone} is the zone itself"),
-        Request::Apex => "the name only has others below it".to_owned(),
-        Request::Invalid => format!("names in {zone} have another form"),
-        Request::Service(_) | Request::Pod(_) if ask.zone.is_reverse => {
-            format!("{zone} holds addresses and nothing else")
+    match lookup.request() {
+        Request::Apex if lookup.is_apex() => format!("{zone} is the zone apex"),
+        Request::Apex => "the name has no records of its own, only names below it".to_owned(),
+        Request::Invalid | Request::Service(_) | Request::Pod(_) if lookup.zone.is_reverse => {
+            format!("{zone} is a reverse zone and has PTR records only")
         }
-        Request::Pod(asked) => pod(ask, &asked),
-        Request::Service(asked) if ask.plugin.options.wildcards && wildcards::is_asked(&asked) => {
-            "all Services that fit the wildcard".to_owned()
+        Request::Invalid => format!(
+            "not a name the kubernetes plugin serves: expected SERVICE.NAMESPACE.svc.{}",
+            zone.to_string().trim_start_matches('.')
+        ),
+        Request::Pod(object) => pod(lookup, &object),
+        Request::Service(object) if lookup.plugin.options.wildcards && wildcards::has_wildcard(&object) => {
+            "all Services that match the wildcard".to_owned()
         }
-        Request::Service(asked) => {
-            namespace(ask.plugin, ask.snapshot, asked.namespace).unwrap_or_else(|| service(ask, &asked))
-        }
+        Request::Service(object) => namespace(lookup.plugin, lookup.snapshot, object.namespace)
+            .unwrap_or_else(|| service(lookup, &object)),
     }
 }
 
@@ -77,113 +84,123 @@ pub(super) fn list<T: Display>(values: impl IntoIterator<Item = T>) -> String {
     values.into_iter().map(|value| value.to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// What is wrong with a namespace.
+/// Why a namespace is not served; None if it is.
 pub(super) fn namespace(plugin: &Kubernetes, snapshot: &Snapshot, name: &[u8]) -> Option<String> {
     let shown = text(name);
-    if !plugin.options.names(name) {
-        return Some(format!("namespace {shown} is not among the namespaces of this block"));
+    if !plugin.options.includes_namespace(name) {
+        return Some(format!("namespace {shown} is not in the namespaces option"));
     }
     match snapshot.namespace(name) {
         None => Some(format!("namespace {shown} does not exist")),
         Some(selected) if !selected.by(plugin.joined.namespace_selector) => {
-            Some(format!("namespace {shown} does not fit namespace_labels"))
+            Some(format!("namespace {shown} does not match namespace_labels"))
         }
         Some(_) => None,
     }
 }
 
-fn service(ask: &Ask<'_>, asked: &Asked<'_>) -> String {
-    if asked.name.is_empty() {
-        return format!("namespace {} only has names below it", text(asked.namespace));
+fn service(lookup: &NameLookup<'_>, object: &ObjectRef<'_>) -> String {
+    if object.name.is_empty() {
+        return format!(
+            "namespace {} has no records of its own, only names below it",
+            text(object.namespace)
+        );
     }
-    let kind = if ask.zone.is_multicluster { "ServiceImport" } else { "Service" };
-    let what = format!("{kind} {}/{}", text(asked.namespace), text(asked.name));
-    let filter = Filter::new(asked.part, ask.plugin.options.wildcards);
-    let Some(entry) = ask.snapshot.entry(asked.key) else { return format!("{what} does not exist") };
-    if ask.zone.is_multicluster {
-        match (&entry.import, ask.plugin.import(entry)) {
-            (_, Some(import)) => of_import(ask, &what, entry, import, asked.part, &filter),
-            (Some(_), None) => format!("{what} does not fit labels"),
+    let kind = if lookup.zone.is_multicluster { "ServiceImport" } else { "Service" };
+    let what = format!("{kind} {}/{}", text(object.namespace), text(object.name));
+    let filter = Filter::new(object.part, lookup.plugin.options.wildcards);
+    let Some(entry) = lookup.snapshot.entry(object.key) else { return format!("{what} does not exist") };
+    if lookup.zone.is_multicluster {
+        match (&entry.import, lookup.plugin.import(entry)) {
+            (_, Some(import)) => of_import(lookup, &what, entry, import, object.part, &filter),
+            (Some(_), None) => format!("{what} does not match labels"),
             (None, None) => format!("{what} does not exist"),
         }
     } else {
-        match (&entry.service, ask.plugin.service(entry)) {
-            (_, Some(service)) => of_service(ask, &what, entry, service, asked.part, &filter),
-            (Some(_), None) => format!("{what} does not fit labels"),
+        match (&entry.service, lookup.plugin.service(entry)) {
+            (_, Some(service)) => of_service(lookup, &what, entry, service, object.part, &filter),
+            (Some(_), None) => format!("{what} does not match labels"),
             (None, None) => format!("{what} does not exist"),
         }
     }
 }
 
 fn of_service(
-    ask: &Ask<'_>,
+    lookup: &NameLookup<'_>,
     what: &str,
     entry: &Entry,
     service: &Service,
     part: Part<'_>,
     filter: &Filter<'_>,
 ) -> String {
-    let slices = ask.plugin.slices(entry);
-    let behind = Behind::service(ask.plugin, entry, filter);
+    let slices = lookup.plugin.slices(entry);
+    let matched = ServiceMatch::service(lookup.plugin, entry, filter);
     match &service.kind {
-        ServiceType::ExternalName(target) if behind.is_some() => {
+        ServiceType::ExternalName(target) if matched.is_some() => {
             format!("{what} is an ExternalName: {target}")
         }
-        ServiceType::ExternalName(target) if filter.is_bare() => {
-            format!("{what} is an ExternalName, but {target} is no name")
+        ServiceType::ExternalName(target) if filter.is_service_alone() => {
+            format!("{what} is an ExternalName with target {target}, which is not a DNS name")
         }
         ServiceType::ExternalName(_) => format!("{what} is an ExternalName and has no names below it"),
         ServiceType::ClusterIp(_) if filter.zone.is_some() => {
             format!("{what} is not headless; only endpoints are in topology zones")
         }
-        ServiceType::ClusterIp(addresses) => match behind {
-            Some(behind) if behind.is_own => format!("{what} has ClusterIP {}", list(addresses)),
-            Some(behind) => of_endpoints(ask, what, slices, &behind, part, filter),
-            None if filter.takes_any(&service.ports) => {
-                format!("{what} has no ready endpoints, and such Services are ignored ({})", names(slices))
+        ServiceType::ClusterIp(addresses) => match matched {
+            Some(matched) if matched.has_own_addresses => format!("{what} has ClusterIP {}", list(addresses)),
+            Some(matched) => of_endpoints(lookup, what, slices, &matched, part, filter),
+            None if filter.matches_any_port(&service.ports) => {
+                format!(
+                    "{what} has no ready endpoints and is hidden by ignore empty_service ({})",
+                    names(slices)
+                )
             }
             None => no_port(what, part),
         },
-        ServiceType::Headless => match behind {
-            Some(behind) => of_endpoints(ask, &format!("{what} is headless"), slices, &behind, part, filter),
-            None => format!("{what} has no such name"),
+        ServiceType::Headless => match matched {
+            Some(matched) => {
+                of_endpoints(lookup, &format!("{what} is headless"), slices, &matched, part, filter)
+            }
+            None => format!("{what} does not have this name"),
         },
     }
 }
 
 fn of_import(
-    ask: &Ask<'_>,
+    lookup: &NameLookup<'_>,
     what: &str,
     entry: &Entry,
     import: &ServiceImport,
     part: Part<'_>,
     filter: &Filter<'_>,
 ) -> String {
-    match Behind::import(ask.plugin, entry, filter) {
-        Some(behind) if behind.is_own => format!("{what} has clusterset IP {}", list(&import.ips)),
-        Some(behind) => of_endpoints(ask, what, &entry.imported, &behind, part, filter),
-        None if filter.takes_any(&import.ports) => format!("{what} has no ready endpoints"),
+    match ServiceMatch::import(lookup.plugin, entry, filter) {
+        Some(matched) if matched.has_own_addresses => {
+            format!("{what} has clusterset IP {}", list(&import.ips))
+        }
+        Some(matched) => of_endpoints(lookup, what, &entry.imported, &matched, part, filter),
+        None if filter.matches_any_port(&import.ports) => format!("{what} has no ready endpoints"),
         None => no_port(what, part),
     }
 }
 
 fn of_endpoints(
-    ask: &Ask<'_>,
+    lookup: &NameLookup<'_>,
     what: &str,
     slices: &[std::sync::Arc<EndpointSlice>],
-    behind: &Behind<'_>,
+    matched: &ServiceMatch<'_>,
     part: Part<'_>,
     filter: &Filter<'_>,
 ) -> String {
-    if !ask.plugin.options.endpoints && !ask.zone.is_multicluster {
+    if !lookup.plugin.options.endpoints && !lookup.zone.is_multicluster {
         return format!("{what}, and endpoints are not watched (noendpoints)");
     }
     let slices = names(slices);
-    let ready = behind.hits(filter).count();
+    let ready = matched.hits(filter).count();
     match part {
-        Part::Endpoint(label) | Part::Member { endpoint: label, .. } => {
+        Part::Endpoint(label) | Part::ClusterEndpoint { endpoint: label, .. } => {
             let label = text(label);
-            match behind.hits(filter).next() {
+            match matched.hits(filter).next() {
                 Some(hit) => format!("{what}: endpoint {label} has address {} ({slices})", hit.address),
                 None => format!("{what} and has no ready endpoint {label} ({slices})"),
             }
@@ -214,27 +231,25 @@ pub(super) fn names(slices: &[std::sync::Arc<EndpointSlice>]) -> String {
     }
 }
 
-fn pod(ask: &Ask<'_>, asked: &Asked<'_>) -> String {
-    let mode = ask.plugin.options.pods;
+fn pod(lookup: &NameLookup<'_>, object: &ObjectRef<'_>) -> String {
+    let mode = lookup.plugin.options.pods;
     if mode == Pods::Disabled {
-        return "names of pods are not answered (pods disabled)".to_owned();
+        return "pod names are not served (pods disabled)".to_owned();
     }
-    if let Some(wrong) = namespace(ask.plugin, ask.snapshot, asked.namespace) {
-        return wrong;
+    if let Some(reason) = namespace(lookup.plugin, lookup.snapshot, object.namespace) {
+        return reason;
     }
-    let shown = text(asked.namespace);
-    if asked.name.is_empty() {
-        return format!("namespace {shown} only has names below it");
+    let shown = text(object.namespace);
+    if object.name.is_empty() {
+        return format!("namespace {shown} has no records of its own, only names below it");
     }
-    let Some(address) = endpoint_name::undashed(asked.name) else {
-        return format!("{} is no address", text(asked.name));
+    let Some(address) = endpoint_name::undashed(object.name) else {
+        return format!("{} is not an IP address with dashes", text(object.name));
     };
     if mode == Pods::Insecure {
-        return format!(
-            "namespace {shown} exists; whether a pod has {address} is not checked (pods insecure)"
-        );
+        return format!("namespace {shown} exists; no check that a pod has {address} (pods insecure)");
     }
-    let holder = ask.snapshot.holders(address).find_map(|holder| match holder {
+    let holder = lookup.snapshot.holders(address).find_map(|holder| match holder {
         Holder::Pod(pod) if pod.key.namespace() == shown => Some(&pod.key),
         _ => None,
     });
@@ -244,10 +259,10 @@ fn pod(ask: &Ask<'_>, asked: &Asked<'_>) -> String {
     }
 }
 
-/// Who has an address.
-fn address_of(ask: &Ask<'_>, address: IpAddr) -> String {
+/// The objects that have an address.
+fn address_of(lookup: &NameLookup<'_>, address: IpAddr) -> String {
     let of = |what: &str, key: &Key| format!("{what} {key}");
-    let holders: Vec<String> = ask
+    let holders: Vec<String> = lookup
         .snapshot
         .holders(address)
         .map(|holder| match holder {
@@ -258,7 +273,7 @@ fn address_of(ask: &Ask<'_>, address: IpAddr) -> String {
         })
         .collect();
     match holders.as_slice() {
-        [] => format!("nobody has address {address}"),
+        [] => format!("no object has address {address}"),
         holders => format!("{address} is an address of {}", list(holders)),
     }
 }

@@ -1,71 +1,76 @@
-//! ExternalName Services: CNAME records, and what is behind them.
+//! ExternalName Services: CNAME records, and the records of their targets.
 //!
 //! ```text
-//! name ─→ Service ─→ target in our zone ─→ looked up here, again and again
-//!                 └→ target elsewhere   ─→ asked of the whole server
+//! name ─→ Service ─→ target in our zone ─→ looked up here, link by link
+//!                 └→ other target       ─→ looked up through the whole server
 //! ```
 //!
-//! A chain that leads nowhere inside our zone is not told at all.
+//! A chain that ends inside our zone without an answer is NODATA, without its CNAME records.
 
 use server::{Found as Answered, Lookup, Outcome, Step, Visit, task};
 use wire::{Flags, NameBuf, Owner, Question, Rcode, Reply, Section};
 
 use super::answer;
 use super::apex::Soa;
-use super::find::Ask;
+use super::find::NameLookup;
 use crate::records::push_cname;
 
-/// A chain may be one longer than this.
-const MOST_LINKS: usize = 10;
+/// Links followed after the first one.
+const MAX_LINKS: usize = 10;
 
 /// Where a chain of names ends.
-pub(super) enum End {
-    /// Inside, with an answer; the reply holds it.
+pub(super) enum ChainEnd {
+    /// Inside the zone, with an answer; the reply is complete.
     Answered,
-    /// Inside, with nothing of the type.
-    Nowhere,
-    /// At a name that others know.
-    Elsewhere(Chain),
+    /// Inside the zone, without records of the type.
+    NoData,
+    /// At a name outside of the zone.
+    External(Chain),
 }
 
 /// The targets of CNAME records, each the owner of the next.
 pub(super) struct Chain(Vec<NameBuf>);
 
-/// A target as a name; the API checks them, but manifests may hold anything.
+/// A target as a name; the API server validates targets, manifests may contain anything.
 pub(super) fn target(text: &str) -> Option<NameBuf> {
     NameBuf::parse(text).ok()
 }
 
-/// Follows the chain from a Service as far as our zone goes. The reply must be begun.
-pub(super) fn follow(ask: &Ask<'_>, question: &Question, reply: &mut Reply, alias: &str) -> End {
-    let zone = ask.zone.name.as_name();
+/// Follows the chain from a Service while it stays in our zone. The reply must be begun.
+pub(super) fn follow(
+    lookup: &NameLookup<'_>,
+    question: &Question,
+    reply: &mut Reply,
+    alias: &str,
+) -> ChainEnd {
+    let zone = lookup.zone.name.as_name();
     let mut chain = Chain(Vec::new());
-    let mut name = ask.name.to_buf();
+    let mut name = lookup.name.to_buf();
     let mut next = target(alias);
     while let Some(target) = next {
         let links = &chain.0;
-        // A name under the one asked for would lead back to it.
-        if target.as_name().is_under(name.as_name()) || links.len() > MOST_LINKS || links.contains(&target) {
-            return End::Nowhere;
+        // A target below the name would loop.
+        if target.as_name().is_under(name.as_name()) || links.len() > MAX_LINKS || links.contains(&target) {
+            return ChainEnd::NoData;
         }
         let lower = target.as_name().to_lower();
         chain.0.push(target);
-        let Some(at) = lower.as_name().offset_of(zone) else { return End::Elsewhere(chain) };
-        let here = Ask { name: lower.as_name(), at, ..*ask };
-        let found = here.find();
+        let Some(at) = lower.as_name().offset_of(zone) else { return ChainEnd::External(chain) };
+        let link = NameLookup { name: lower.as_name(), at, ..*lookup };
+        let found = link.find();
         let Some(alias) = found.alias() else {
-            let owner = chain.push_to(reply, ask.plugin.options.ttl);
-            let count = answer::found(&here, &found, reply, owner, question.qtype);
-            return if count > 0 { End::Answered } else { End::Nowhere };
+            let owner = chain.push_to(reply, lookup.plugin.options.ttl);
+            let count = answer::push_addresses(&link, &found, reply, owner, question.qtype);
+            return if count > 0 { ChainEnd::Answered } else { ChainEnd::NoData };
         };
         next = self::target(alias);
         name.set(lower.as_name());
     }
-    End::Nowhere
+    ChainEnd::NoData
 }
 
 impl Chain {
-    /// Adds the CNAME records; gives the owner of what comes behind the last.
+    /// Writes the CNAME records; returns the owner of the records after the last.
     fn push_to(&self, reply: &mut Reply, ttl: u32) -> Owner {
         let mut owner = Owner::Question(0);
         for target in &self.0 {
@@ -75,8 +80,8 @@ impl Chain {
         owner
     }
 
-    /// Asks the whole server for the end of the chain. If not even a denial comes back, `soa` is one.
-    pub fn ask(self, visit: &mut Visit<'_>, ttl: u32, soa: Soa) -> Step {
+    /// Looks the end of the chain up through the whole server; `soa` is for the NODATA reply if that query is dropped.
+    pub fn lookup(self, visit: &mut Visit<'_>, ttl: u32, soa: Soa) -> Step {
         let Some(last) = self.0.last() else { return Step::fail(Rcode::SERVFAIL) };
         let qtype = visit.query.question.qtype;
         match visit.lookup(last.as_name(), qtype) {
@@ -95,7 +100,7 @@ impl Chain {
         let reply = visit.begin();
         reply.flags.set(Flags::AA, true);
         self.push_to(reply, ttl);
-        // Whatever the code is: a name that others deny is still the name of this Service.
+        // Whatever the rcode: the CNAME of the Service holds even if its target does not exist.
         let inner = found.reply();
         reply.flags.set(Flags::TC, inner.flags.has(Flags::TC));
         if found.outcome() == Outcome::Records {

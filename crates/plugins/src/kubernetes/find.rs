@@ -1,34 +1,33 @@
-//! From a name to what is behind it.
+//! Looks up the objects that a name refers to.
 
 use std::net::IpAddr;
 
 use cluster::{Entry, Snapshot};
 use wire::Name;
 
-use super::behind::{Behind, Hit};
 use super::filter::Filter;
-use super::request::{Asked, Grammar, Part, Request};
+use super::request::{Grammar, ObjectRef, Part, Request};
+use super::service_match::{Hit, ServiceMatch};
 use super::{Kubernetes, Zone, apex, pods, wildcards};
 
-/// A name of one of our zones, on one snapshot.
+/// The lookup of a name in one of our zones, on one snapshot.
 #[derive(Clone, Copy)]
-pub(super) struct Ask<'a> {
+pub(super) struct NameLookup<'a> {
     pub plugin: &'a Kubernetes,
     pub snapshot: &'a Snapshot,
     pub zone: &'a Zone,
     /// In lower case.
     pub name: Name<'a>,
-    /// The octets left of the zone.
+    /// Offset of the zone in the name.
     pub at: usize,
 }
 
-/// What a name stands for.
-pub(super) enum Found<'a> {
-    /// There is no such name.
-    Nothing,
-    /// The name is there, for the sake of others below it.
-    Empty,
-    /// So many pods have the address.
+/// The result of a lookup.
+pub(super) enum LookupResult<'a> {
+    NoName,
+    /// The name has no records, only names below it (RFC 4592 §2.2.2).
+    EmptyNonTerminal,
+    /// A pod's address, and the number of pods that have it.
     Pod {
         address: IpAddr,
         pods: usize,
@@ -36,61 +35,61 @@ pub(super) enum Found<'a> {
     Services(Services<'a>),
 }
 
-/// The Services a name stands for: one, but for wildcards.
+/// The Services that match a name: one, or several with wildcards.
 pub(super) struct Services<'a> {
-    pub behind: Behinds<'a>,
+    pub matches: ServiceMatches<'a>,
     pub filter: Filter<'a>,
-    /// The name is there even if no address is.
+    /// The name exists even without addresses.
     pub exists: bool,
 }
 
-pub(super) enum Behinds<'a> {
-    One(Behind<'a>),
-    Many(Vec<Behind<'a>>),
+pub(super) enum ServiceMatches<'a> {
+    One(ServiceMatch<'a>),
+    Many(Vec<ServiceMatch<'a>>),
 }
 
-impl<'a> Found<'a> {
-    /// The other name, if it stands for one.
+impl<'a> LookupResult<'a> {
+    /// The CNAME target, for an ExternalName.
     pub fn alias(&self) -> Option<&'a str> {
         match self {
-            Found::Services(services) => services.alias(),
+            LookupResult::Services(services) => services.alias(),
             _ => None,
         }
     }
 }
 
 impl<'a> Services<'a> {
-    pub fn all(&self) -> &[Behind<'a>] {
-        match &self.behind {
-            Behinds::One(behind) => std::slice::from_ref(behind),
-            Behinds::Many(behind) => behind,
+    pub fn all(&self) -> &[ServiceMatch<'a>] {
+        match &self.matches {
+            ServiceMatches::One(matched) => std::slice::from_ref(matched),
+            ServiceMatches::Many(matched) => matched,
         }
     }
 
-    /// The other name, if it stands for one.
+    /// The CNAME target, for an ExternalName.
     pub fn alias(&self) -> Option<&'a str> {
-        match &self.behind {
-            Behinds::One(behind) => behind.alias,
-            Behinds::Many(_) => None,
+        match &self.matches {
+            ServiceMatches::One(matched) => matched.alias,
+            ServiceMatches::Many(_) => None,
         }
     }
 
     pub fn hits(&self) -> impl Iterator<Item = Hit<'a>> + '_ {
-        self.all().iter().flat_map(|behind| behind.hits(&self.filter))
+        self.all().iter().flat_map(|matched| matched.hits(&self.filter))
     }
 
-    /// Whether there are records of some type under the name.
+    /// Whether the name has records of any type.
     pub fn has_records(&self) -> bool {
         self.alias().is_some() || self.hits().next().is_some()
     }
 
-    /// Whether the name is there. Endpoints come and go, and names that live of them alone with them.
-    pub fn is_there(&self) -> bool {
+    /// Whether the name exists. One made from endpoints only exists while there are any.
+    pub fn name_exists(&self) -> bool {
         self.exists || self.has_records()
     }
 }
 
-impl<'a> Ask<'a> {
+impl<'a> NameLookup<'a> {
     /// The octets left of the zone, in lower case.
     pub fn front(&self) -> &'a [u8] {
         self.name.wire().get(..self.at).unwrap_or_default()
@@ -101,7 +100,7 @@ impl<'a> Ask<'a> {
     }
 
     pub fn is_name_server(&self) -> bool {
-        self.front() == apex::DEFAULT
+        self.front() == apex::DEFAULT_SERVER
     }
 
     pub fn is_version(&self) -> bool {
@@ -110,78 +109,79 @@ impl<'a> Ask<'a> {
 
     pub fn request(&self) -> Request<'a> {
         let grammar = Grammar { multicluster: self.zone.is_multicluster, zonal: self.plugin.options.zonal };
-        Request::read(self.front(), grammar)
+        Request::parse(self.front(), grammar)
     }
 
-    pub fn find(&self) -> Found<'a> {
-        self.locate().found(self)
+    pub fn find(&self) -> LookupResult<'a> {
+        self.locate().resolve(self)
     }
 
-    /// The entry that a name is about, or already all there is to say.
-    pub fn locate(&self) -> Located<'a> {
-        let nothing = Located::Found(Found::Nothing);
+    /// The index entry of the name, or the result if no entry is needed.
+    pub fn locate(&self) -> Location<'a> {
+        let no_name = Location::Final(LookupResult::NoName);
         match self.request() {
-            Request::Invalid => nothing,
-            Request::Apex => Located::Found(Found::Empty),
-            // Reverse zones hold nothing but PTR records.
-            Request::Service(_) | Request::Pod(_) if self.zone.is_reverse => nothing,
-            Request::Service(asked) => self.service(asked),
-            Request::Pod(asked) => Located::Found(pods::find(self, &asked)),
+            Request::Invalid => no_name,
+            Request::Apex => Location::Final(LookupResult::EmptyNonTerminal),
+            // Reverse zones have PTR records only.
+            Request::Service(_) | Request::Pod(_) if self.zone.is_reverse => no_name,
+            Request::Service(object) => self.service(object),
+            Request::Pod(object) => Location::Final(pods::find(self, &object)),
         }
     }
 
-    fn service(&self, asked: Asked<'a>) -> Located<'a> {
+    fn service(&self, object: ObjectRef<'a>) -> Location<'a> {
         let plugin = self.plugin;
-        if plugin.options.wildcards && wildcards::is_asked(&asked) {
-            return Located::Found(wildcards::find(self, &asked));
+        if plugin.options.wildcards && wildcards::has_wildcard(&object) {
+            return Location::Final(wildcards::find(self, &object));
         }
-        if !plugin.exposes(self.snapshot, asked.namespace) {
-            return Located::Found(Found::Nothing);
+        if !plugin.exposes(self.snapshot, object.namespace) {
+            return Location::Final(LookupResult::NoName);
         }
-        if asked.name.is_empty() {
-            return Located::Found(Found::Empty);
+        if object.name.is_empty() {
+            return Location::Final(LookupResult::EmptyNonTerminal);
         }
-        match self.snapshot.entry(asked.key) {
-            Some(entry) => Located::Entry(entry, asked.part),
-            None => Located::Found(Found::Nothing),
+        match self.snapshot.entry(object.key) {
+            Some(entry) => Location::Entry(entry, object.part),
+            None => Location::Final(LookupResult::NoName),
         }
     }
 }
 
-/// How far a name leads before its part of a Service is looked at.
-pub(super) enum Located<'a> {
-    Found(Found<'a>),
+/// The first step of a lookup, before ports and endpoints are selected.
+pub(super) enum Location<'a> {
+    Final(LookupResult<'a>),
     Entry(&'a Entry, Part<'a>),
 }
 
-impl<'a> Located<'a> {
-    pub fn found(self, ask: &Ask<'a>) -> Found<'a> {
+impl<'a> Location<'a> {
+    pub fn resolve(self, lookup: &NameLookup<'a>) -> LookupResult<'a> {
         let (entry, part) = match self {
-            Located::Found(found) => return found,
-            Located::Entry(entry, part) => (entry, part),
+            Location::Final(found) => return found,
+            Location::Entry(entry, part) => (entry, part),
         };
-        let plugin = ask.plugin;
+        let plugin = lookup.plugin;
         let filter = Filter::new(part, plugin.options.wildcards);
-        let behind = if ask.zone.is_multicluster {
-            Behind::import(plugin, entry, &filter)
+        let matched = if lookup.zone.is_multicluster {
+            ServiceMatch::import(plugin, entry, &filter)
         } else {
-            Behind::service(plugin, entry, &filter)
+            ServiceMatch::service(plugin, entry, &filter)
         };
-        match behind {
-            // A headless Service has a name in every topology zone, those that nobody knows included.
-            Some(behind) => {
-                let exists = behind.is_own || filter.zone.is_some();
-                Found::Services(Services { behind: Behinds::One(behind), filter, exists })
+        match matched {
+            // A headless Service has a name in every topology zone, existing or not.
+            Some(matched) => {
+                let exists = matched.has_own_addresses || filter.zone.is_some();
+                LookupResult::Services(Services { matches: ServiceMatches::One(matched), filter, exists })
             }
-            None => Found::Nothing,
+            None => LookupResult::NoName,
         }
     }
 
-    /// The addresses of an ordinary Service, if nothing but its name is asked for: most questions are of this kind, and
-    /// nothing has to be chosen for them.
-    pub fn own_addresses(&self, ask: &Ask<'a>) -> Option<&'a [IpAddr]> {
+    /// Fast path for most queries: the ClusterIPs, if the name is a Service's own and nothing has to be selected.
+    pub fn own_addresses(&self, lookup: &NameLookup<'a>) -> Option<&'a [IpAddr]> {
         match self {
-            Located::Entry(entry, Part::All) if !ask.zone.is_multicluster => ask.plugin.own_addresses(entry),
+            Location::Entry(entry, Part::All) if !lookup.zone.is_multicluster => {
+                lookup.plugin.own_addresses(entry)
+            }
             _ => None,
         }
     }

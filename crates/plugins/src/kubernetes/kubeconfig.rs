@@ -1,4 +1,4 @@
-//! A kubeconfig from outside the Corefile: `rhumb explain` asks a cluster from elsewhere than a pod.
+//! A kubeconfig given outside of the Corefile: `rhumb explain` reads a cluster without running in a pod.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -7,18 +7,18 @@ use cluster::Source;
 
 static CHOSEN: OnceLock<Kubeconfig> = OnceLock::new();
 
-/// A kubeconfig, and which sources of the Corefile it replaces.
+/// A kubeconfig that replaces sources of the Corefile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kubeconfig {
     pub file: PathBuf,
-    /// The current one if None.
+    /// None is the current context.
     pub context: Option<String>,
     /// Replaces `endpoint` and `kubeconfig` too, not only the service account of the pod.
     pub over_corefile: bool,
 }
 
 impl Kubeconfig {
-    /// For every Corefile that this process reads from now on. Only the first counts.
+    /// Applies it to every Corefile that this process reads from now on. Later calls have no effect.
     pub fn choose(self) {
         let _ = CHOSEN.set(self);
     }
@@ -36,8 +36,8 @@ impl Kubeconfig {
     }
 }
 
-/// The source that takes the place of the Corefile's.
-pub(super) fn instead_of(source: Source) -> Source {
+/// The source to use instead of the Corefile's, or that one unchanged.
+pub(super) fn override_source(source: Source) -> Source {
     match CHOSEN.get() {
         Some(chosen) if chosen.replaces(&source) => chosen.source(),
         _ => source,

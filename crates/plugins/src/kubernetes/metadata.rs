@@ -1,47 +1,47 @@
-//! What others may ask for by label: the parts of the name, and the pod that asks.
+//! Metadata of a query: the parts of its name, and the client's pod.
 
 use cluster::object::Pod;
 use server::{Metadata, MetadataView};
 
 use super::Kubernetes;
 use super::options::Pods;
-use super::request::{Asked, Grammar, Part, Request};
+use super::request::{Grammar, ObjectRef, Part, Request};
 
 impl Metadata for Kubernetes {
     fn value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
         let label = label.strip_prefix("kubernetes/")?;
-        if let Some(of_client) = label.strip_prefix("client-") {
-            return self.of_client(of_client, view);
+        if let Some(client_label) = label.strip_prefix("client-") {
+            return self.client_value(client_label, view);
         }
         let name = view.query.question.lower();
         let (zone, at) = self.zone_of(name)?;
         let grammar = Grammar { multicluster: zone.is_multicluster, zonal: self.options.zonal };
         let front = name.wire().get(..at)?;
-        let (kind, asked) = match Request::read(front, grammar) {
+        let (kind, object) = match Request::parse(front, grammar) {
             Request::Invalid => return (label == "parse-error").then(|| "invalid query name".to_owned()),
             Request::Apex => ("", None),
-            Request::Service(asked) => ("svc", Some(asked)),
-            Request::Pod(asked) => ("pod", Some(asked)),
+            Request::Service(object) => ("svc", Some(object)),
+            Request::Pod(object) => ("pod", Some(object)),
         };
         match label {
             "kind" => Some(kind.to_owned()),
             "cluster" if !grammar.multicluster => None,
             "zone" if !grammar.zonal => None,
             "endpoint" | "port-name" | "protocol" | "service" | "namespace" | "cluster" | "zone" => {
-                // Names without such a part have an empty one.
-                Some(asked.map_or_else(String::new, |asked| part(&asked, label)))
+                // A part that the name does not have is empty.
+                Some(object.map_or_else(String::new, |object| part(&object, label)))
             }
             _ => None,
         }
     }
 }
 
-fn part(asked: &Asked<'_>, label: &str) -> String {
-    let octets: &[u8] = match (label, asked.part) {
-        ("namespace", _) => asked.namespace,
-        ("service", _) => asked.name,
-        ("endpoint", Part::Endpoint(endpoint) | Part::Member { endpoint, .. }) => endpoint,
-        ("cluster", Part::Member { cluster, .. }) => cluster,
+fn part(object: &ObjectRef<'_>, label: &str) -> String {
+    let octets: &[u8] = match (label, object.part) {
+        ("namespace", _) => object.namespace,
+        ("service", _) => object.name,
+        ("endpoint", Part::Endpoint(endpoint) | Part::ClusterEndpoint { endpoint, .. }) => endpoint,
+        ("cluster", Part::ClusterEndpoint { cluster, .. }) => cluster,
         ("port-name", Part::Port { port, .. }) => port,
         ("protocol", Part::Port { protocol, .. }) => protocol,
         ("zone", Part::Zone { labels, .. }) => return dotted(labels),
@@ -61,17 +61,17 @@ fn dotted(mut labels: &[u8]) -> String {
 }
 
 impl Kubernetes {
-    /// Only who verifies pods knows them.
-    fn of_client(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
+    /// Pods are watched with `pods verified` only.
+    fn client_value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
         if self.options.pods != Pods::Verified {
             return None;
         }
         let snapshot = self.watched.cluster()?.snapshot();
-        of_pod(self.pod_at(&snapshot, view.client.remote.ip())?, label)
+        pod_value(self.pod_at(&snapshot, view.client.remote.ip())?, label)
     }
 }
 
-fn of_pod(pod: &Pod, label: &str) -> Option<String> {
+fn pod_value(pod: &Pod, label: &str) -> Option<String> {
     match label {
         "namespace" => Some(pod.key.namespace().to_owned()),
         "pod-name" => Some(pod.key.name().to_owned()),

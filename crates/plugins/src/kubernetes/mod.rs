@@ -1,38 +1,38 @@
-//! `kubernetes`: answers for the Services, endpoints and pods of a cluster, as the Kubernetes DNS specification says.
+//! `kubernetes`: answers for the Services, endpoints and pods of a cluster, by the Kubernetes DNS specification.
 //!
 //! ```text
-//! question ─request─→ Service, part ─find─→ what is behind it ─answer─→ records
-//!                                     │                      └external_name→ another name
-//!                                     └ on a snapshot of the cluster, which others keep up to date
+//! question ─request─→ ObjectRef ─find─→ ServiceMatch ─answer─→ records
+//!                                 │                 └external_name→ CNAME target
+//!                                 └ on a snapshot of the cluster, which its watches keep up to date
 //! ```
 //!
-//! The usual queries take no lock and allocate nothing: names are compared as they stand in the packet.
+//! Ordinary queries take no lock and allocate nothing: names are compared in their wire format.
 
 mod answer;
 mod apex;
-mod behind;
+mod clusters;
 mod decide;
 mod endpoint_name;
 mod explain;
 mod external_name;
+mod external_services;
 mod filter;
 mod find;
-mod foresight;
 mod kubeconfig;
 mod metadata;
 mod number;
 mod options;
-mod outside;
 mod pods;
+mod prefetch;
 mod request;
 mod reverse;
 mod search_path;
+mod service_match;
 mod setup;
 mod target;
 #[cfg(test)]
 pub(crate) mod tests;
-mod unknown;
-mod watched;
+mod unlisted;
 mod wildcards;
 
 use std::net::{IpAddr, SocketAddr};
@@ -44,37 +44,37 @@ use server::{FirstData, Foresight, Link, Metadata, Outside, Plugin, Ready, Searc
 use wire::{Name, NameBuf, Query, Rcode};
 
 use apex::Soa;
+use clusters::{Clusters, WatchedCluster};
 use decide::Verdict;
-use find::Ask;
+use find::NameLookup;
 pub use kubeconfig::Kubeconfig;
 use options::Options;
 pub(crate) use setup::setup;
-use watched::{Clusters, Watched};
 
 const NAME: &str = "kubernetes";
 const LOG: Logger = log::plugin(NAME);
 
-/// One `kubernetes` line.
+/// One `kubernetes` directive.
 pub(crate) struct Kubernetes {
-    /// The longest first, so that the first a name is in is the right one.
+    /// Longest first, so that the first match is the closest zone.
     zones: Vec<Zone>,
-    /// The zone that PTR records point into.
+    /// Index of the zone that PTR records point into.
     primary: usize,
     options: Options,
     /// The kinds of objects that answers need.
     kinds: Vec<Kind>,
     joined: SelectorNumbers,
-    /// All clusters of the configuration; they are waited for together.
+    /// All clusters of the configuration; startup waits for them together.
     clusters: Arc<Clusters>,
-    watched: Arc<Watched>,
+    watched: Arc<WatchedCluster>,
     /// The addresses the block listens on; None is all.
     bound: OnceLock<Vec<Option<IpAddr>>>,
     local: OnceLock<Vec<IpAddr>>,
-    /// The search path of this process, which clients are taken to have behind that of their namespace.
+    /// The search path of this process; clients are assumed to have it after that of their namespace.
     search: Vec<NameBuf>,
 }
 
-/// A zone we answer for.
+/// A zone this plugin answers for.
 #[derive(Debug)]
 struct Zone {
     name: NameBuf,
@@ -91,35 +91,35 @@ impl Plugin for Kubernetes {
         let Some((zone, at)) = self.zone_of(visit.query.question.lower()) else { return Step::Next };
         let Some(cluster) = self.watched.cluster() else {
             if visit.is_explained() {
-                visit.note_unless_unknown(vec![unknown::not_opened(self)], true, |_| String::new());
+                visit.note_unless_unknown(vec![unlisted::not_opened(self)], true, |_| String::new());
             }
-            return Step::error(Rcode::SERVFAIL, "the cluster is not watched yet");
+            return Step::error(Rcode::SERVFAIL, "the watch of the cluster has not started yet");
         };
         let snapshot = cluster.snapshot();
         let (query, reply) = (&*visit.query, &mut *visit.reply);
-        let verdict = decide::decide(&self.ask(query, &snapshot, zone, at), query, reply);
+        let verdict = decide::decide(&self.name_lookup(query, &snapshot, zone, at), query, reply);
         if visit.is_explained() {
-            let ask = self.ask(visit.query, &snapshot, zone, at);
-            let why = explain::explain(&ask, visit.query.question.qtype, cluster, &verdict);
+            let lookup = self.name_lookup(visit.query, &snapshot, zone, at);
+            let why = explain::explain(&lookup, visit.query.question.qtype, cluster, &verdict);
             visit.note_unless_unknown(why.unknown, why.is_false, |_| why.reason);
         }
         let denial = match verdict {
             Verdict::Answered => return Step::Answer,
             Verdict::Refused => return Step::fail(Rcode::REFUSED),
-            Verdict::Elsewhere(chain) => {
-                let soa = Soa::of(&self.ask(visit.query, &snapshot, zone, at));
-                return chain.ask(visit, self.options.ttl, soa);
+            Verdict::External(chain) => {
+                let soa = Soa::of(&self.name_lookup(visit.query, &snapshot, zone, at));
+                return chain.lookup(visit, self.options.ttl, soa);
             }
             Verdict::NoData => Rcode::NOERROR,
-            Verdict::NoName if self.options.fallthrough.through(visit.query.question.lower()) => {
-                visit.note(|_| "falls through".to_owned());
+            Verdict::NxDomain if self.options.fallthrough.through(visit.query.question.lower()) => {
+                visit.note(|_| "falls through to the next plugin".to_owned());
                 return Step::Next;
             }
-            // What is missing may only be late.
-            Verdict::NoName if !self.is_synced(&snapshot) => Rcode::SERVFAIL,
-            Verdict::NoName => Rcode::NXDOMAIN,
+            // A missing object may not be listed yet.
+            Verdict::NxDomain if !self.is_synced(&snapshot) => Rcode::SERVFAIL,
+            Verdict::NxDomain => Rcode::NXDOMAIN,
         };
-        Soa::of(&self.ask(visit.query, &snapshot, zone, at)).deny(visit.query, visit.reply, denial);
+        Soa::of(&self.name_lookup(visit.query, &snapshot, zone, at)).deny(visit.query, visit.reply, denial);
         Step::Answer
     }
 
@@ -148,16 +148,16 @@ impl Plugin for Kubernetes {
             let address = server.strip_prefix("dns://").unwrap_or(server);
             address.parse::<SocketAddr>().ok().map(|address| address.ip())
         });
-        // Only the first counts, if a plugin were linked twice.
+        // Linking twice would keep the first.
         let _ = self.bound.set(bound.collect());
     }
 
     fn prepare(&self) -> Result<(), String> {
-        let began = self.clusters.begin();
-        let cluster = self.watched.begun().map_err(|error| error.to_string())?;
+        let started = self.clusters.start_all();
+        let cluster = self.watched.start().map_err(|error| error.to_string())?;
         let bound = self.bound.get().map_or(&[][..], Vec::as_slice);
         let _ = self.local.set(apex::local_addresses(bound));
-        watched::wait_until(began + self.options.startup_timeout, || self.is_synced(&cluster.snapshot()));
+        clusters::wait_until(started + self.options.startup_timeout, || self.is_synced(&cluster.snapshot()));
         Ok(())
     }
 }
@@ -184,13 +184,19 @@ impl Ready for Kubernetes {
 }
 
 impl Kubernetes {
-    /// The longest of our zones the name is in, and where it begins.
+    /// The closest of our zones, and its offset in the name.
     fn zone_of(&self, name: Name<'_>) -> Option<(&Zone, usize)> {
         self.zones.iter().find_map(|zone| Some((zone, name.offset_of(zone.name.as_name())?)))
     }
 
-    fn ask<'a>(&'a self, query: &'a Query, snapshot: &'a Snapshot, zone: &'a Zone, at: usize) -> Ask<'a> {
-        Ask { plugin: self, snapshot, zone, name: query.question.lower(), at }
+    fn name_lookup<'a>(
+        &'a self,
+        query: &'a Query,
+        snapshot: &'a Snapshot,
+        zone: &'a Zone,
+        at: usize,
+    ) -> NameLookup<'a> {
+        NameLookup { plugin: self, snapshot, zone, name: query.question.lower(), at }
     }
 
     fn primary_zone(&self) -> Name<'_> {
@@ -201,9 +207,9 @@ impl Kubernetes {
         self.zones.iter().find(|zone| zone.is_multicluster).map(|zone| zone.name.as_name())
     }
 
-    /// Whether a namespace is there and shown.
+    /// Whether a namespace exists and the options expose it.
     fn exposes(&self, snapshot: &Snapshot, namespace: &[u8]) -> bool {
-        self.options.names(namespace)
+        self.options.includes_namespace(namespace)
             && snapshot
                 .namespace(namespace)
                 .is_some_and(|selected| selected.by(self.joined.namespace_selector))
@@ -215,7 +221,7 @@ impl Kubernetes {
         self.watched.cluster()?.stale().filter(|stale| stale.age >= limit)
     }
 
-    /// Whether all that answers need was listed once. Other blocks may wait for more.
+    /// Whether all kinds this block needs have been listed. Other blocks may need more.
     fn is_synced(&self, snapshot: &Snapshot) -> bool {
         self.kinds.iter().all(|kind| snapshot.has_synced(*kind))
     }
@@ -225,7 +231,7 @@ impl Kubernetes {
     }
 }
 
-/// Makes the metrics known before any cluster is watched.
+/// Registers the metrics before any watch starts.
 pub(crate) fn register_metrics() {
     cluster::register_metrics();
 }

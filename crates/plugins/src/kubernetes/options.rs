@@ -1,4 +1,4 @@
-//! The options of a block, with CoreDNS's complaints about them.
+//! The options of a block, with CoreDNS's error texts.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::number;
 use crate::parse::Fallthrough;
 
 const DEFAULT_TTL: u32 = 5;
-const MOST_TTL: i64 = 3600;
+const MAX_TTL: i64 = 3600;
 const DEFAULT_STARTUP_TIMEOUT: Duration = Duration::from_secs(5);
 
 const PROPERTIES: &[&str] = &[
@@ -42,11 +42,11 @@ const PROPERTIES: &[&str] = &[
     "zonal",
 ];
 
-/// Whether names of pods are answered.
+/// The option `pods`: which pod names are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pods {
     Disabled,
-    /// Without a look whether there is such a pod.
+    /// Any address, without a check that a pod has it.
     Insecure,
     Verified,
 }
@@ -57,25 +57,25 @@ pub(super) struct Options {
     tls: Option<Tls>,
     pub kubeconfig: Option<(PathBuf, Option<String>)>,
     manifests: Option<PathBuf>,
-    /// Empty: all.
+    /// Empty means all.
     pub namespaces: Vec<Box<str>>,
     namespace_labels: Option<Selector>,
     labels: Option<Selector>,
     pub pods: Pods,
     pub endpoint_pod_names: bool,
     pub ttl: u32,
-    /// Endpoints are watched.
+    /// Whether endpoints are watched (no `noendpoints`).
     pub endpoints: bool,
     pub fallthrough: Fallthrough,
     pub ignore_empty_service: bool,
     pub multicluster: Vec<NameBuf>,
     pub zonal: bool,
     pub startup_timeout: Duration,
-    /// `*` and `any` stand for every label.
+    /// The labels `*` and `any` match everything.
     pub wildcards: bool,
-    /// Endpoints have names only if there is a pod behind their address.
+    /// PTR records of endpoints require a pod with the address.
     pub verified_ptr: bool,
-    /// Not ready once the cluster was out of reach for so long.
+    /// Staleness of the cluster data from which the plugin is not ready.
     pub stale_ready: Option<Duration>,
 }
 
@@ -110,7 +110,7 @@ impl Options {
     pub fn read(&mut self, s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         match s.c.val() {
             "endpoint" => {
-                let args = some(&mut s.c)?;
+                let args = at_least_one(&mut s.c)?;
                 if args.len() > 1 {
                     warn(
                         s,
@@ -141,7 +141,7 @@ impl Options {
             "apiserver_burst" | "apiserver_max_inflight" => {
                 not_negative(&mut s.c, |text| golang::atoi(text).map(|number| number < 0))?;
             }
-            "namespaces" => self.namespaces.extend(some(&mut s.c)?.into_iter().map(Into::into)),
+            "namespaces" => self.namespaces.extend(at_least_one(&mut s.c)?.into_iter().map(Into::into)),
             "namespace_labels" => self.namespace_labels = Some(selector(&mut s.c, "namespace_label")?),
             "labels" => self.labels = Some(selector(&mut s.c, "label")?),
             "pods" => self.pods = pods(&mut s.c)?,
@@ -150,12 +150,12 @@ impl Options {
             "noendpoints" => self.endpoints = !flag(&mut s.c)?,
             "fallthrough" => self.fallthrough = Fallthrough::from_args(&s.c.remaining_args()),
             "ignore" => match s.c.remaining_args().first() {
-                // Without an argument it means nothing, and is let pass.
+                // Without an argument it has no effect; CoreDNS accepts it.
                 None => {}
                 Some(&"empty_service") => self.ignore_empty_service = true,
                 Some(other) => {
                     let error = s.c.bare_err(format_args!("unable to parse ignore value: '{other}'"));
-                    return Err(error.help("there is `ignore empty_service`"));
+                    return Err(error.help("expected `ignore empty_service`"));
                 }
             },
             "multicluster" => {
@@ -169,24 +169,25 @@ impl Options {
             "ptr" => match exactly(&mut s.c)? {
                 ["verified"] => self.verified_ptr = true,
                 [other] => {
-                    let error = s.c.err(format_args!("unknown value of ptr: '{other}'"));
-                    return Err(error.help("there is `ptr verified`"));
+                    let error = s.c.err(format_args!("ptr: expected verified, got '{other}'"));
+                    return Err(error.help("write `ptr verified`"));
                 }
             },
             "stale_ready" => {
                 let [text] = exactly(&mut s.c)?;
                 let given = GoDuration::parse(text).map_err(|error| s.c.err(error))?;
                 let above_zero = given.above_zero();
-                let wrong = || s.c.err(format_args!("stale_ready must be above zero: {text}"));
-                self.stale_ready = Some(above_zero.ok_or_else(wrong)?);
+                let error =
+                    || s.c.err(format_args!("stale_ready: expected a duration above zero, got '{text}'"));
+                self.stale_ready = Some(above_zero.ok_or_else(error)?);
             }
-            "upstream" | "resyncperiod" | "transfer" => old(s),
+            "upstream" | "resyncperiod" | "transfer" => warn_removed(s),
             _ => return Err(s.c.unknown_property(PROPERTIES)),
         }
         Ok(())
     }
 
-    /// What options say of each other.
+    /// Checks options against each other.
     pub fn check(&self, s: &mut Setup<'_>, zones: &[NameBuf]) -> Result<(), Diagnostic> {
         if !self.namespaces.is_empty() && self.namespace_labels.is_some() {
             return Err(s.c.err("namespaces and namespace_labels cannot both be set"));
@@ -197,7 +198,7 @@ impl Options {
                 "is not authoritative for the multicluster zone {zone} (authoritative zones: [{}])",
                 known.join(" ")
             ));
-            return Err(error.help(format!("name {zone} among the zones of this plugin")));
+            return Err(error.help(format!("add {zone} to the zones of this plugin")));
         }
         if self.zonal && !self.endpoints {
             return Err(s.c.err("zonal requires the endpoint cache; remove noendpoints"));
@@ -206,12 +207,12 @@ impl Options {
             return Err(s.c.err("manifests cannot be set together with endpoint or kubeconfig"));
         }
         if self.tls.is_some() && (self.endpoint.is_none() || self.kubeconfig.is_some()) {
-            warn(s, "tls has no effect: it belongs to endpoint".to_owned(), None);
+            warn(s, "tls has no effect: it applies to endpoint only".to_owned(), None);
         }
         Ok(())
     }
 
-    /// Where the cluster is read from. A kubeconfig counts more than an endpoint.
+    /// Where the cluster is read from. `kubeconfig` takes precedence over `endpoint`.
     pub fn source(&self) -> Source {
         match (&self.manifests, &self.kubeconfig, &self.endpoint) {
             (Some(folder), _, _) => Source::Manifests(folder.clone()),
@@ -223,9 +224,9 @@ impl Options {
         }
     }
 
-    /// What answers need of the cluster. `labels_of_pods`: somebody may ask for them as metadata; `outside`: somebody
-    /// tells how Services are reached from outside.
-    pub fn want(&self, labels_of_pods: bool, outside: bool) -> Want {
+    /// The kinds and fields that answers need. `pod_labels`: metadata of pods is in use; `external`: so are external
+    /// addresses of Services.
+    pub fn want(&self, pod_labels: bool, external: bool) -> Want {
         let verified = self.pods == Pods::Verified;
         let multicluster = !self.multicluster.is_empty();
         let kinds = [
@@ -236,24 +237,23 @@ impl Options {
             (Kind::ServiceImport, multicluster),
         ];
         Want {
-            kinds: kinds.into_iter().filter(|(_, wanted)| *wanted).map(|(kind, _)| kind).collect(),
+            kinds: kinds.into_iter().filter(|(_, needed)| *needed).map(|(kind, _)| kind).collect(),
             selectors: self.labels.clone().into_iter().collect(),
             namespace_selectors: self.namespace_labels.clone().into_iter().collect(),
             pod_names: self.endpoint_pod_names,
             zones: self.zonal,
-            pod_labels: verified && labels_of_pods,
-            external: outside,
+            pod_labels: verified && pod_labels,
+            external,
         }
     }
 
-    /// Whether `namespaces` lets this one be seen.
-    pub fn names(&self, namespace: &[u8]) -> bool {
+    /// Whether the option `namespaces` includes this one.
+    pub fn includes_namespace(&self, namespace: &[u8]) -> bool {
         self.namespaces.is_empty() || self.namespaces.iter().any(|name| name.as_bytes() == namespace)
     }
 }
 
-/// At least one argument.
-fn some<'a>(c: &mut Dispenser<'a>) -> Result<Vec<&'a str>, Diagnostic> {
+fn at_least_one<'a>(c: &mut Dispenser<'a>) -> Result<Vec<&'a str>, Diagnostic> {
     let args = c.remaining_args();
     if args.is_empty() { Err(c.arg_err()) } else { Ok(args) }
 }
@@ -262,12 +262,12 @@ fn exactly<'a, const N: usize>(c: &mut Dispenser<'a>) -> Result<[&'a str; N], Di
     <[&str; N]>::try_from(c.remaining_args()).map_err(|_| c.arg_err())
 }
 
-/// An option without arguments.
+/// Reads an option without arguments.
 fn flag(c: &mut Dispenser<'_>) -> Result<bool, Diagnostic> {
     exactly::<0>(c).map(|[]| true)
 }
 
-/// A limit on requests to the API server. We make few, so it only has to be one.
+/// Checks a limit on requests to the API server. The value has no effect: there are few requests.
 fn not_negative(
     c: &mut Dispenser<'_>,
     is_negative: impl Fn(&str) -> Result<bool, String>,
@@ -282,7 +282,7 @@ fn not_negative(
 }
 
 fn selector(c: &mut Dispenser<'_>, what: &str) -> Result<Selector, Diagnostic> {
-    let text = some(c)?.join(" ");
+    let text = at_least_one(c)?.join(" ");
     Selector::parse(&text).map_err(|SelectorError(error)| {
         c.bare_err(format_args!("unable to parse {what} selector value: '{text}': {error}"))
     })
@@ -293,7 +293,7 @@ fn pods(c: &mut Dispenser<'_>) -> Result<Pods, Diagnostic> {
         ["disabled"] => Ok(Pods::Disabled),
         ["insecure"] => Ok(Pods::Insecure),
         ["verified"] => Ok(Pods::Verified),
-        // The two blanks are CoreDNS's.
+        // CoreDNS has the two spaces too.
         [other] => Err(c.bare_err(format_args!(
             "wrong value for pods: {other},  must be one of: disabled, verified, insecure"
         ))),
@@ -301,33 +301,33 @@ fn pods(c: &mut Dispenser<'_>) -> Result<Pods, Diagnostic> {
 }
 
 fn ttl(c: &mut Dispenser<'_>) -> Result<u32, Diagnostic> {
-    // More arguments than one are let pass.
-    let text = some(c)?[0];
+    // CoreDNS ignores further arguments.
+    let text = at_least_one(c)?[0];
     let number = golang::atoi(text).map_err(|error| c.bare_err(error))?;
     match u32::try_from(number) {
-        Ok(ttl) if number <= MOST_TTL => Ok(ttl),
-        _ => Err(c.err(format_args!("ttl must be in range [0, {MOST_TTL}]: {number}"))),
+        Ok(ttl) if number <= MAX_TTL => Ok(ttl),
+        _ => Err(c.err(format_args!("ttl must be in range [0, {MAX_TTL}]: {number}"))),
     }
 }
 
 fn startup_timeout(c: &mut Dispenser<'_>) -> Result<Duration, Diagnostic> {
-    let text = some(c)?[0];
+    let text = at_least_one(c)?[0];
     let given = GoDuration::parse(text)
         .map_err(|error| c.bare_err(format_args!("failed to parse startup_timeout: {text}, {error}")))?;
     given.not_negative().ok_or_else(|| c.err(format_args!("startup_timeout must be >= 0: {text}")))
 }
 
-/// Options that CoreDNS had once; old Corefiles still say them.
-fn old(s: &mut Setup<'_>) {
+/// Accepts options that CoreDNS has removed; old Corefiles still have them.
+fn warn_removed(s: &mut Setup<'_>) {
     let (what, instead) = match s.c.val() {
         "upstream" => (
-            "upstream has no effect: names outside of the cluster are asked of this server itself",
-            "leave the line out; `forward` says which servers are asked",
+            "upstream has no effect: ExternalName targets are looked up through this server",
+            "remove the line; `forward` sets the upstream servers",
         ),
-        "resyncperiod" => ("resyncperiod has no effect: changes come by themselves", "leave the line out"),
+        "resyncperiod" => ("resyncperiod has no effect: watches deliver all changes", "remove the line"),
         _ => (
-            "transfer has no effect: zone transfers are a plugin of their own",
-            "write `transfer ZONES { to ADDRESS }` beside this plugin",
+            "transfer has no effect here: the transfer plugin serves zone transfers",
+            "write `transfer ZONES { to ADDRESS }` in the server block",
         ),
     };
     warn(s, what.to_owned(), Some(instead));

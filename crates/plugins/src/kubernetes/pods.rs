@@ -1,4 +1,4 @@
-//! Pods by their address: `10-244-1-7.shop.pod`.
+//! Pod names, made from addresses: `10-244-1-7.shop.pod`.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -10,55 +10,55 @@ use cluster::{Holder, Snapshot};
 use super::Kubernetes;
 use super::endpoint_name::undashed;
 use super::filter::is_wildcard;
-use super::find::{Ask, Found};
+use super::find::{LookupResult, NameLookup};
 use super::options::Pods;
-use super::request::Asked;
+use super::request::ObjectRef;
 
-/// What a pod's name stands for. Labels left of the address mean nothing and do no harm.
-pub(super) fn find<'a>(ask: &Ask<'a>, asked: &Asked<'a>) -> Found<'a> {
-    let plugin = ask.plugin;
-    let any_namespace = plugin.options.wildcards && is_wildcard(asked.namespace);
+/// Looks up a pod name. Labels left of the address are ignored.
+pub(super) fn find<'a>(lookup: &NameLookup<'a>, object: &ObjectRef<'a>) -> LookupResult<'a> {
+    let plugin = lookup.plugin;
+    let any_namespace = plugin.options.wildcards && is_wildcard(object.namespace);
     if plugin.options.pods == Pods::Disabled
-        || !any_namespace && !plugin.exposes(ask.snapshot, asked.namespace)
+        || !any_namespace && !plugin.exposes(lookup.snapshot, object.namespace)
     {
-        return Found::Nothing;
+        return LookupResult::NoName;
     }
-    if asked.name.is_empty() {
-        return Found::Empty;
+    if object.name.is_empty() {
+        return LookupResult::EmptyNonTerminal;
     }
-    let Some(address) = undashed(asked.name) else {
-        let any_pod = plugin.options.wildcards && is_wildcard(asked.name) && !any_namespace;
-        let is_known = any_pod && plugin.options.pods == Pods::Verified;
-        return if is_known { Found::Empty } else { Found::Nothing };
+    let Some(address) = undashed(object.name) else {
+        let any_pod = plugin.options.wildcards && is_wildcard(object.name) && !any_namespace;
+        let exists = any_pod && plugin.options.pods == Pods::Verified;
+        return if exists { LookupResult::EmptyNonTerminal } else { LookupResult::NoName };
     };
     let pods = match plugin.options.pods {
         Pods::Verified => {
             let namespace = |name: &[u8]| {
-                if any_namespace { plugin.exposes(ask.snapshot, name) } else { name == asked.namespace }
+                if any_namespace { plugin.exposes(lookup.snapshot, name) } else { name == object.namespace }
             };
-            if spelt_as_usual(asked.name, address) { count(ask, address, namespace) } else { 0 }
+            if is_canonical(object.name, address) { count(lookup, address, namespace) } else { 0 }
         }
         Pods::Disabled | Pods::Insecure => 1,
     };
     match pods {
-        0 => Found::Nothing,
+        0 => LookupResult::NoName,
         // IPv4 in IPv6 form is IPv4.
-        pods => Found::Pod { address: address.to_canonical(), pods },
+        pods => LookupResult::Pod { address: address.to_canonical(), pods },
     }
 }
 
-/// How many pods of such namespaces have the address.
-fn count(ask: &Ask<'_>, address: IpAddr, is_meant: impl Fn(&[u8]) -> bool) -> usize {
-    let selector = ask.plugin.joined.selector;
-    let pods = ask.snapshot.holders(address).filter(|holder| match holder {
-        Holder::Pod(pod) => pod.selected.by(selector) && is_meant(pod.key.namespace().as_bytes()),
+/// The number of pods with the address in the matching namespaces.
+fn count(lookup: &NameLookup<'_>, address: IpAddr, in_namespace: impl Fn(&[u8]) -> bool) -> usize {
+    let selector = lookup.plugin.joined.selector;
+    let pods = lookup.snapshot.holders(address).filter(|holder| match holder {
+        Holder::Pod(pod) => pod.selected.by(selector) && in_namespace(pod.key.namespace().as_bytes()),
         _ => false,
     });
     pods.count()
 }
 
 impl Kubernetes {
-    /// The pod that has an address; one of those that share a node's, if they do.
+    /// The pod with an address; any one of those on the host network of a node.
     pub(super) fn pod_at<'s>(&self, snapshot: &'s Snapshot, address: IpAddr) -> Option<&'s Arc<Pod>> {
         snapshot.holders(address).find_map(|holder| match holder {
             Holder::Pod(pod) if pod.selected.by(self.joined.selector) => Some(pod),
@@ -67,28 +67,28 @@ impl Kubernetes {
     }
 }
 
-/// Pods are known under the one spelling their status has: `fd00--1`, but not `fd00-0-0-0-0-0-0-1`.
-fn spelt_as_usual(label: &[u8], address: IpAddr) -> bool {
-    /// Compares what is written with a label in which dots and colons are dashes.
-    struct Compared<'l> {
+/// Whether a label is the canonical form of an address: `fd00--1`, but not `fd00-0-0-0-0-0-0-1`.
+fn is_canonical(label: &[u8], address: IpAddr) -> bool {
+    /// A writer that compares its input, with dots and colons as dashes, with a label.
+    struct Comparison<'l> {
         rest: &'l [u8],
         same: bool,
     }
-    impl Write for Compared<'_> {
+    impl Write for Comparison<'_> {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
             for byte in text.bytes() {
-                let wanted = if matches!(byte, b'.' | b':') { b'-' } else { byte };
+                let expected = if matches!(byte, b'.' | b':') { b'-' } else { byte };
                 match self.rest.split_first() {
-                    Some((first, rest)) if *first == wanted => self.rest = rest,
+                    Some((first, rest)) if *first == expected => self.rest = rest,
                     _ => self.same = false,
                 }
             }
             Ok(())
         }
     }
-    let mut compared = Compared { rest: label, same: true };
-    let _ = write!(compared, "{address}");
-    compared.same && compared.rest.is_empty()
+    let mut comparison = Comparison { rest: label, same: true };
+    let _ = write!(comparison, "{address}");
+    comparison.same && comparison.rest.is_empty()
 }
 
 #[cfg(test)]
@@ -96,8 +96,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings() {
-        for (label, usual) in [
+    fn canonical_labels() {
+        for (label, canonical) in [
             ("10-0-0-1", true),
             ("fd00--1", true),
             ("fd00-0-0-0-0-0-0-1", false),
@@ -105,7 +105,7 @@ mod tests {
             ("fd00--0", false),
         ] {
             let address = undashed(label.as_bytes()).unwrap();
-            assert_eq!(spelt_as_usual(label.as_bytes(), address), usual, "{label}");
+            assert_eq!(is_canonical(label.as_bytes(), address), canonical, "{label}");
         }
     }
 }

@@ -1,94 +1,94 @@
-//! The grammar: what the labels left of the zone ask for.
+//! The grammar of query names: the labels left of the zone.
 //!
 //! ```text
-//! (nothing), svc, pod                      names that only have others below them
-//! NAMESPACE.svc                            the same, if the namespace is shown
+//! (nothing), svc, pod                      empty non-terminals
+//! NAMESPACE.svc                            the same, if the namespace is exposed
 //! SERVICE.NAMESPACE.svc                    a Service
 //! ENDPOINT.SERVICE.NAMESPACE.svc           one of its endpoints
 //! PORT.PROTOCOL.SERVICE.NAMESPACE.svc      a port; underscores are optional
 //! ENDPOINT.CLUSTER.SERVICE.NAMESPACE.svc   an endpoint of the cluster set; multicluster zones only
 //! ZONE.pin|prefer._zone.SERVICE.NAMESPACE.svc   endpoints in a topology zone; `zonal` only
-//! [X.[Y.]]POD.NAMESPACE.pod                a pod by its address; X and Y mean nothing
+//! [X.[Y.]]POD.NAMESPACE.pod                a pod by its address; X and Y are ignored
 //! ```
 //!
-//! Zones for the world outside have nothing but Services, and no `svc`: `PORT.PROTOCOL.SERVICE.NAMESPACE`.
+//! Zones of `k8s_external` have Services only, without `svc`: `PORT.PROTOCOL.SERVICE.NAMESPACE`.
 //!
-//! All of it is slices of the question's own bytes in lower case.
+//! All parts are slices of the lower-case name in wire format.
 
-/// What a name asks for.
+/// A parsed query name.
 #[derive(Debug, PartialEq)]
 pub(super) enum Request<'q> {
     /// The zone, `svc` or `pod`.
     Apex,
-    Service(Asked<'q>),
-    Pod(Asked<'q>),
-    /// Nothing that can be here.
+    Service(ObjectRef<'q>),
+    Pod(ObjectRef<'q>),
+    /// No name of this grammar.
     Invalid,
 }
 
-/// A name in a namespace.
+/// A Service or pod, by namespace and name.
 #[derive(Debug, PartialEq)]
-pub(super) struct Asked<'q> {
+pub(super) struct ObjectRef<'q> {
     pub namespace: &'q [u8],
-    /// The Service or the pod's address; empty if the name ends with the namespace.
+    /// The Service's name or the pod's address; empty if the query name is the namespace's.
     pub name: &'q [u8],
-    /// `name` and `namespace` as they stand in the packet: the key of an entry.
+    /// `name` and `namespace` in wire format: the key of an index entry.
     pub key: &'q [u8],
     pub part: Part<'q>,
 }
 
-/// Which part of a Service is asked for.
+/// The part of a Service that a name refers to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Part<'q> {
     All,
     Endpoint(&'q [u8]),
-    /// Without underscores; empty means any.
+    /// Without underscores; an empty label matches any.
     Port {
         port: &'q [u8],
         protocol: &'q [u8],
     },
-    Member {
+    ClusterEndpoint {
         endpoint: &'q [u8],
         cluster: &'q [u8],
     },
-    /// The labels of a topology zone, which may have dots.
+    /// The labels of a topology zone; one zone name may be several labels.
     Zone {
         labels: &'q [u8],
         prefer: bool,
     },
 }
 
-/// What the zone and the options allow.
+/// The name forms that the zone and the options allow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grammar {
     pub multicluster: bool,
     pub zonal: bool,
 }
 
-/// The place of a label is remembered for this many labels from the right; a power of two.
-const REMEMBERED: usize = 8;
+/// Capacity of the ring of label offsets, from the right; a power of two.
+const KEPT_STARTS: usize = 8;
 
 /// The labels of a name left of its zone, counted from the right.
 struct Labels<'q> {
     front: &'q [u8],
-    starts: [u8; REMEMBERED],
+    starts: [u8; KEPT_STARTS],
     count: usize,
 }
 
 impl<'q> Labels<'q> {
     fn new(front: &'q [u8]) -> Self {
-        let (mut starts, mut count, mut at) = ([0; REMEMBERED], 0, 0);
+        let (mut starts, mut count, mut at) = ([0; KEPT_STARTS], 0, 0);
         while let Some(len) = front.get(at) {
-            starts[count % REMEMBERED] = at as u8;
+            starts[count % KEPT_STARTS] = at as u8;
             count += 1;
             at += usize::from(*len) + 1;
         }
         Self { front, starts, count }
     }
 
-    /// Where the label number `n` from the right begins, its length octet included.
+    /// Offset of the length octet of label `n`, counted from the right.
     fn start(&self, n: usize) -> usize {
-        usize::from(self.starts[(self.count - 1 - n) % REMEMBERED])
+        usize::from(self.starts[(self.count - 1 - n) % KEPT_STARTS])
     }
 
     fn get(&self, n: usize) -> &'q [u8] {
@@ -97,15 +97,15 @@ impl<'q> Labels<'q> {
         self.front.get(start + 1..end).unwrap_or_default()
     }
 
-    /// The octets from label `from` to the left of label `to`, lengths included.
+    /// The octets from label `from` up to label `to`, length octets included.
     fn between(&self, from: usize, to: usize) -> &'q [u8] {
         self.front.get(self.start(from)..self.start(to)).unwrap_or_default()
     }
 }
 
 impl<'q> Request<'q> {
-    /// Reads the octets of a lower-case name left of its zone.
-    pub fn read(front: &'q [u8], grammar: Grammar) -> Self {
+    /// Parses the octets of a lower-case name left of its zone.
+    pub fn parse(front: &'q [u8], grammar: Grammar) -> Self {
         let labels = Labels::new(front);
         if labels.count == 0 {
             return Request::Apex;
@@ -118,44 +118,47 @@ impl<'q> Request<'q> {
         if labels.count == 1 {
             return Request::Apex;
         }
-        let mut asked = Asked { namespace: labels.get(1), name: b"", key: b"", part: Part::All };
+        let mut object = ObjectRef { namespace: labels.get(1), name: b"", key: b"", part: Part::All };
         if labels.count > 2 {
-            asked.name = labels.get(2);
-            asked.key = labels.between(2, 0);
+            object.name = labels.get(2);
+            object.key = labels.between(2, 0);
         }
-        match Part::read(&labels, grammar) {
+        match Part::parse(&labels, grammar) {
             Some(Part::Zone { .. }) if is_pod => return Request::Invalid,
-            Some(part) => asked.part = part,
+            Some(part) => object.part = part,
             None => return Request::Invalid,
         }
-        if is_pod { Request::Pod(asked) } else { Request::Service(asked) }
+        if is_pod { Request::Pod(object) } else { Request::Service(object) }
     }
 }
 
-impl<'q> Asked<'q> {
-    /// Reads the octets left of a zone for the world outside. None: longer than anything known.
-    pub fn outside(front: &'q [u8]) -> Option<Self> {
+impl<'q> ObjectRef<'q> {
+    /// Parses the octets left of a `k8s_external` zone. None: too many labels.
+    pub fn parse_external(front: &'q [u8]) -> Option<Self> {
         let labels = Labels::new(front);
         let part = match labels.count {
             1 | 2 => Part::All,
-            3 => match bare(labels.get(2)) {
+            3 => match without_underscore(labels.get(2)) {
                 b"" => Part::All,
                 endpoint => Part::Endpoint(endpoint),
             },
-            4 => Part::Port { port: bare(labels.get(3)), protocol: bare(labels.get(2)) },
+            4 => Part::Port {
+                port: without_underscore(labels.get(3)),
+                protocol: without_underscore(labels.get(2)),
+            },
             _ => return None,
         };
         let (name, key): (&[u8], &[u8]) = match labels.count {
             1 => (b"", b""),
             _ => (labels.get(1), front.get(labels.start(1)..)?),
         };
-        Some(Asked { namespace: labels.get(0), name, key, part })
+        Some(ObjectRef { namespace: labels.get(0), name, key, part })
     }
 }
 
 impl<'q> Part<'q> {
-    /// None: longer than anything known.
-    fn read(labels: &Labels<'q>, grammar: Grammar) -> Option<Self> {
+    /// None: too many labels.
+    fn parse(labels: &Labels<'q>, grammar: Grammar) -> Option<Self> {
         match labels.count {
             ..=3 => Some(Part::All),
             4 => Some(Part::Endpoint(labels.get(3))),
@@ -163,9 +166,9 @@ impl<'q> Part<'q> {
                 let (left, right) = (labels.get(4), labels.get(3));
                 let is_port = left.starts_with(b"_") || right.starts_with(b"_");
                 Some(if !grammar.multicluster || is_port {
-                    Part::Port { port: bare(left), protocol: bare(right) }
+                    Part::Port { port: without_underscore(left), protocol: without_underscore(right) }
                 } else {
-                    Part::Member { endpoint: left, cluster: right }
+                    Part::ClusterEndpoint { endpoint: left, cluster: right }
                 })
             }
             _ if !grammar.zonal || grammar.multicluster || labels.get(3) != b"_zone" => None,
@@ -182,7 +185,7 @@ impl<'q> Part<'q> {
     }
 }
 
-fn bare(label: &[u8]) -> &[u8] {
+fn without_underscore(label: &[u8]) -> &[u8] {
     label.strip_prefix(b"_").unwrap_or(label)
 }
 
@@ -198,36 +201,36 @@ mod tests {
         String::from_utf8_lossy(bytes).into_owned()
     }
 
-    fn shown(request: &Request<'_>) -> String {
+    fn request_text(request: &Request<'_>) -> String {
         match request {
             Request::Apex => "apex".into(),
             Request::Invalid => "invalid".into(),
-            Request::Service(asked) => format!("svc {}", asked_for(asked)),
-            Request::Pod(asked) => format!("pod {}", asked_for(asked)),
+            Request::Service(object) => format!("svc {}", object_text(object)),
+            Request::Pod(object) => format!("pod {}", object_text(object)),
         }
     }
 
-    fn asked_for(asked: &Asked<'_>) -> String {
-        let part = match asked.part {
+    fn object_text(object: &ObjectRef<'_>) -> String {
+        let part = match object.part {
             Part::All => String::new(),
             Part::Endpoint(endpoint) => format!(" endpoint={}", text(endpoint)),
             Part::Port { port, protocol } => format!(" port={} protocol={}", text(port), text(protocol)),
-            Part::Member { endpoint, cluster } => {
+            Part::ClusterEndpoint { endpoint, cluster } => {
                 format!(" endpoint={} cluster={}", text(endpoint), text(cluster))
             }
             Part::Zone { labels, prefer } => format!(" zone={} prefer={prefer}", text(labels)),
         };
-        format!("{}/{}{part}", text(asked.namespace), text(asked.name))
+        format!("{}/{}{part}", text(object.namespace), text(object.name))
     }
 
     fn check(front: &str, grammar: Grammar, expected: &str) {
         let name = NameBuf::parse(front).unwrap();
         let front_octets = &name.wire()[..name.wire().len() - 1];
-        assert_eq!(shown(&Request::read(front_octets, grammar)), expected, "{front} {grammar:?}");
+        assert_eq!(request_text(&Request::parse(front_octets, grammar)), expected, "{front} {grammar:?}");
     }
 
     #[test]
-    fn shapes() {
+    fn name_forms() {
         for (front, expected) in [
             ("", "apex"),
             ("svc", "apex"),
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn multicluster_shapes() {
+    fn multicluster_name_forms() {
         let grammar = Grammar { multicluster: true, zonal: true };
         for (front, expected) in [
             ("web-0.east.web.shop.svc", "svc shop/web endpoint=web-0 cluster=east"),
@@ -269,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn zonal_shapes() {
+    fn zonal_name_forms() {
         let grammar = Grammar { multicluster: false, zonal: true };
         for (front, expected) in [
             ("a.pin._zone.web.shop.svc", "svc shop/web zone=\u{1}a prefer=false"),
@@ -288,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_outside() {
+    fn external_name_forms() {
         for (front, expected) in [
             ("shop", Some("shop/")),
             ("web.shop", Some("shop/web")),
@@ -302,18 +305,18 @@ mod tests {
         ] {
             let name = NameBuf::parse(front).unwrap();
             let octets = &name.wire()[..name.wire().len() - 1];
-            let asked = Asked::outside(octets);
-            assert_eq!(asked.as_ref().map(asked_for).as_deref(), expected, "{front}");
-            let is_named = asked.filter(|asked| !asked.name.is_empty());
-            assert!(is_named.is_none_or(|asked| asked.key == b"\x03web\x04shop"), "{front}");
+            let object = ObjectRef::parse_external(octets);
+            assert_eq!(object.as_ref().map(object_text).as_deref(), expected, "{front}");
+            let is_named = object.filter(|object| !object.name.is_empty());
+            assert!(is_named.is_none_or(|object| object.key == b"\x03web\x04shop"), "{front}");
         }
     }
 
     #[test]
-    fn keys_are_as_in_the_packet() {
+    fn keys_are_in_wire_format() {
         let name = NameBuf::parse("_http._tcp.web.shop.svc").unwrap();
         let front = &name.wire()[..name.wire().len() - 1];
-        let Request::Service(asked) = Request::read(front, PLAIN) else { panic!("a Service") };
-        assert_eq!(asked.key, b"\x03web\x04shop");
+        let Request::Service(object) = Request::parse(front, PLAIN) else { panic!("a Service") };
+        assert_eq!(object.key, b"\x03web\x04shop");
     }
 }

@@ -1,4 +1,4 @@
-//! The search path of a pod: its namespace, the Services, the zone, and where this process itself searches.
+//! The search path of a pod: `NAMESPACE.svc.ZONE`, `svc.ZONE`, `ZONE`, then the search path of this process.
 
 use server::{Client, SearchPath};
 use wire::Name;
@@ -7,7 +7,7 @@ use super::Kubernetes;
 use super::options::Pods;
 
 impl SearchPath for Kubernetes {
-    /// Only who verifies pods knows them. The watch says at once when an address goes to another pod.
+    /// Needs `pods verified`. The watch reports at once when an address moves to another pod.
     fn search_path(&self, name: Name<'_>, client: &Client, each: &mut dyn FnMut(Name<'_>) -> bool) {
         if self.options.pods != Pods::Verified {
             return;

@@ -1,4 +1,4 @@
-//! `kubernetes [ZONES...] { OPTIONS }`. Nothing is connected to here: a Corefile can be checked without a cluster.
+//! `kubernetes [ZONES...] { OPTIONS }`. Setup opens no connection: a Corefile can be checked without a cluster.
 
 use std::cmp::Reverse;
 use std::path::Path;
@@ -9,8 +9,8 @@ use corefile::Diagnostic;
 use server::Setup;
 use wire::{Name, NameBuf};
 
+use super::clusters::Clusters;
 use super::options::Options;
-use super::watched::Clusters;
 use super::{Kubernetes, LOG, Zone, kubeconfig, register_metrics};
 use crate::parse::is_under_any;
 use crate::resolv_conf;
@@ -44,11 +44,11 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 }
 
 fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Options) -> Result<(), Diagnostic> {
-    // Who says so stands before this plugin in the order, so it is known by now.
+    // The plugins that set these come earlier in the plugin order.
     let settings = s.settings();
     let want = options.want(settings.metadata_zones.is_some(), settings.outside);
     let clusters = s.shared("", Clusters::default);
-    let watched = clusters.get(&kubeconfig::instead_of(options.source()));
+    let watched = clusters.get(&kubeconfig::override_source(options.source()));
     let too_many = || s.c.bare_err("too many different label selectors for one cluster");
     let joined = watched.join(&want).ok_or_else(too_many)?;
     let zone = |name: NameBuf| Zone {
@@ -62,7 +62,7 @@ fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Option
     let primary = zones.iter().position(|zone| zone.name == primary_zone).unwrap_or(0);
     options.kubeconfig.iter().for_each(|(file, _)| s.reads(file));
     s.reads(Path::new(RESOLV_CONF));
-    // Without such a file nobody searches anywhere.
+    // Without the file there is no search path.
     let search = resolv_conf::search_path(Path::new(RESOLV_CONF)).unwrap_or_default();
     s.add(Kubernetes {
         zones,
@@ -79,7 +79,7 @@ fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Option
     Ok(())
 }
 
-/// `in-addr.arpa`, `ip6.arpa` and what is under them.
+/// Whether a zone is at or under `in-addr.arpa` or `ip6.arpa`.
 fn is_reverse(zone: Name<'_>) -> bool {
     const TREES: [&[u8]; 2] = [b"\x07in-addr\x04arpa\0", b"\x03ip6\x04arpa\0"];
     TREES.into_iter().filter_map(Name::from_wire).any(|tree| zone.is_under(tree))

@@ -1,29 +1,29 @@
-//! Names that records point to: the Service's part in lower case, the zone as the client spelt it.
+//! Target names of records: the Service's part in lower case, the zone in the client's case.
 
 use cluster::Key;
 use wire::{Name, Owner, Question, Reply};
 
-use super::behind::Hit;
 use super::endpoint_name::EndpointName;
+use super::service_match::Hit;
 
-const MOST: usize = 255;
+const MAX_LEN: usize = 255;
 
-/// A name in the making; room for one after the other, since to clear it takes as long as to write one.
+/// Buffer for target names, reused because zeroing it costs as much as writing a name.
 pub(super) struct Target {
-    bytes: [u8; MOST],
+    bytes: [u8; MAX_LEN],
     len: usize,
 }
 
-/// What makes the target of a hit: equal identities have equal targets.
+/// The parts of a hit that make its target name: equal keys have equal names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Identity<'s> {
-    /// First, since it is what mostly differs when two are compared.
+pub(super) struct TargetKey<'s> {
+    /// First, because it differs most often in comparisons.
     endpoint: Option<EndpointName<'s>>,
     key: &'s [u8],
     cluster: &'s str,
 }
 
-impl<'s> Identity<'s> {
+impl<'s> TargetKey<'s> {
     pub fn of(hit: &Hit<'s>, pod_names: bool) -> Self {
         let endpoint = hit.endpoint.map(|endpoint| EndpointName::of(endpoint, pod_names));
         Self { key: hit.key.as_bytes(), cluster: hit.cluster, endpoint }
@@ -33,17 +33,17 @@ impl<'s> Identity<'s> {
         Self { key: key.as_bytes(), cluster: "", endpoint: None }
     }
 
-    /// Writes the name under `zone`, which is given as in the packet. None if it would be too long.
+    /// Writes the name under `zone`, which is in wire format. None if it is too long.
     pub fn name_in<'t>(&self, target: &'t mut Target, zone: &[u8]) -> Option<Name<'t>> {
         self.front_in(target)?.octets(b"\x03svc")?.octets(zone)?;
         target.name()
     }
 
-    /// Writes the labels as far as the namespace.
+    /// Writes the labels up to the namespace.
     pub fn front_in<'t>(&self, target: &'t mut Target) -> Option<&'t mut Target> {
         target.clear();
         match self.endpoint {
-            // A pod's name may have dots, and then is no label: nobody can ask for it, but it is told.
+            // A pod's name with dots becomes several labels; queries for that name do not match.
             Some(EndpointName::Text(text)) => {
                 for label in text.as_bytes().split(|byte| *byte == b'.') {
                     target.label(label)?;
@@ -63,7 +63,7 @@ impl<'s> Identity<'s> {
 
 impl Target {
     pub fn new() -> Self {
-        Self { bytes: [0; MOST], len: 0 }
+        Self { bytes: [0; MAX_LEN], len: 0 }
     }
 
     pub fn clear(&mut self) -> &mut Self {
@@ -76,7 +76,7 @@ impl Target {
         self.octets(&[len])?.octets(label)
     }
 
-    /// Adds labels as they stand in a packet.
+    /// Appends labels in wire format.
     pub fn octets(&mut self, octets: &[u8]) -> Option<&mut Self> {
         self.bytes.get_mut(self.len..self.len + octets.len())?.copy_from_slice(octets);
         self.len += octets.len();
@@ -87,19 +87,19 @@ impl Target {
         &self.bytes[..self.len]
     }
 
-    /// The name, if it is one.
+    /// None if the octets are not a valid name.
     pub fn name(&self) -> Option<Name<'_>> {
         Name::from_wire(self.as_bytes())
     }
 }
 
-/// A name as an owner: a reference where it ends the question's name, spelling and all.
+/// A name as an owner: a reference into the question if that ends with it, case included.
 pub(super) fn owner(reply: &mut Reply, question: &Question, name: Name<'_>) -> Owner {
     end_of_question(question, name.wire()).unwrap_or_else(|| reply.store(name))
 }
 
-/// The same for a name that stands in the reply already.
-pub(super) fn asked_or(reply: &Reply, question: &Question, stored: Owner) -> Owner {
+/// The same for a name that the reply already stores.
+pub(super) fn in_question_or(reply: &Reply, question: &Question, stored: Owner) -> Owner {
     end_of_question(question, reply.owner_octets(stored, question.name())).unwrap_or(stored)
 }
 

@@ -1,4 +1,4 @@
-//! Tables of questions and answers on manifests in a folder.
+//! Tables of queries and answers on manifests in a folder.
 
 mod api_server;
 mod external_names;
@@ -29,18 +29,18 @@ use crate::harness::{ask, configure, present};
 pub(crate) struct Served {
     pub folder: TempDir,
     config: Config,
-    /// Beginnings of names that are not asked for.
-    left_out: Vec<String>,
+    /// Names of objects that the API server rejected; queries for them are skipped.
+    skipped: Vec<String>,
 }
 
-/// The Corefile may say `FOLDER` for the folder of the manifests.
+/// `FOLDER` in the Corefile stands for the folder of the manifests.
 pub(crate) fn serve(corefile: &str, manifests: &str) -> Served {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("cluster.yaml"), manifests).unwrap();
     match api_server::source(manifests) {
-        Some((source, left_out)) => {
+        Some((source, skipped)) => {
             let corefile = corefile.replace("manifests FOLDER", &source);
-            Served { left_out, ..serve_folder(&corefile, folder) }
+            Served { skipped, ..serve_folder(&corefile, folder) }
         }
         None => serve_folder(corefile, folder),
     }
@@ -49,7 +49,7 @@ pub(crate) fn serve(corefile: &str, manifests: &str) -> Served {
 fn serve_folder(corefile: &str, folder: TempDir) -> Served {
     let config = configure(&in_folder(corefile, folder.path())).unwrap();
     config.prepare().unwrap();
-    Served { folder, config, left_out: Vec::new() }
+    Served { folder, config, skipped: Vec::new() }
 }
 
 fn in_folder(corefile: &str, folder: &Path) -> String {
@@ -65,8 +65,8 @@ impl Served {
         ask(self.service(), question)
     }
 
-    /// What our answers look like in the tables below. They are all authoritative; an SOA record is only named, since
-    /// its data is always the same but for the time, and its own test has it in full.
+    /// An answer in the form of the tables: without the flags of an authoritative reply, and with only the owner of an
+    /// SOA record, whose data has its own test.
     pub fn answer(&self, question: &str) -> String {
         let text = present(&self.ask(question));
         let mut lines = text.lines();
@@ -94,7 +94,7 @@ impl Served {
     }
 }
 
-/// A table: a question in the first column, its answer in the lines below. Records may come in any order.
+/// A table: each query starts a line, its answer is indented below. Records may be in any order.
 pub(crate) fn check(corefile: &str, manifests: &str, table: &str) {
     check_on(&serve(corefile, manifests), table);
 }
@@ -109,8 +109,8 @@ pub(crate) fn check_on(served: &Served, table: &str) {
     }
     assert!(!cases.is_empty());
     let mut wrong = String::new();
-    let is_asked = |question: &str| !served.left_out.iter().any(|name| question.contains(name.as_str()));
-    for (question, mut expected) in cases.into_iter().filter(|(question, _)| is_asked(question)) {
+    let is_queried = |question: &str| !served.skipped.iter().any(|name| question.contains(name.as_str()));
+    for (question, mut expected) in cases.into_iter().filter(|(question, _)| is_queried(question)) {
         let mut got: Vec<String> = served.answer(question).lines().map(str::to_owned).collect();
         let sort = |lines: &mut Vec<String>| lines.get_mut(1..).unwrap_or_default().sort();
         sort(&mut got);

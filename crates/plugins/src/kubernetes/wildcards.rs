@@ -1,43 +1,43 @@
-//! The labels `*` and `any` for all Services or all namespaces, as CoreDNS had them until 1.8.
+//! The labels `*` and `any` match all Services or all namespaces, as in CoreDNS up to 1.8.
 //!
-//! Every Service is looked at. ExternalName Services are left out: no other record may stand beside a CNAME.
+//! A lookup scans every Service. ExternalName Services never match: a CNAME excludes other records.
 
-use super::behind::Behind;
 use super::filter::{Filter, is_wildcard};
-use super::find::{Ask, Behinds, Found, Services};
-use super::request::Asked;
+use super::find::{LookupResult, NameLookup, ServiceMatches, Services};
+use super::request::ObjectRef;
+use super::service_match::ServiceMatch;
 
-pub(super) fn is_asked(asked: &Asked<'_>) -> bool {
-    is_wildcard(asked.namespace) || is_wildcard(asked.name)
+pub(super) fn has_wildcard(object: &ObjectRef<'_>) -> bool {
+    is_wildcard(object.namespace) || is_wildcard(object.name)
 }
 
-pub(super) fn find<'a>(ask: &Ask<'a>, asked: &Asked<'a>) -> Found<'a> {
-    let (plugin, snapshot) = (ask.plugin, ask.snapshot);
-    let any_namespace = is_wildcard(asked.namespace);
-    if !any_namespace && !plugin.exposes(snapshot, asked.namespace) {
-        return Found::Nothing;
+pub(super) fn find<'a>(lookup: &NameLookup<'a>, object: &ObjectRef<'a>) -> LookupResult<'a> {
+    let (plugin, snapshot) = (lookup.plugin, lookup.snapshot);
+    let any_namespace = is_wildcard(object.namespace);
+    if !any_namespace && !plugin.exposes(snapshot, object.namespace) {
+        return LookupResult::NoName;
     }
-    if asked.name.is_empty() {
-        return Found::Empty;
+    if object.name.is_empty() {
+        return LookupResult::EmptyNonTerminal;
     }
-    let any_name = is_wildcard(asked.name);
-    let filter = Filter::new(asked.part, true);
-    let meant = snapshot.entries().filter(|entry| {
+    let any_name = is_wildcard(object.name);
+    let filter = Filter::new(object.part, true);
+    let entries = snapshot.entries().filter(|entry| {
         let (name, namespace) = (entry.key.name().as_bytes(), entry.key.namespace().as_bytes());
-        (any_name || name == asked.name)
-            && if any_namespace { plugin.exposes(snapshot, namespace) } else { namespace == asked.namespace }
+        (any_name || name == object.name)
+            && if any_namespace { plugin.exposes(snapshot, namespace) } else { namespace == object.namespace }
     });
-    let behind: Vec<Behind<'a>> = meant
+    let matched: Vec<ServiceMatch<'a>> = entries
         .filter_map(|entry| {
-            if ask.zone.is_multicluster {
-                Behind::import(plugin, entry, &filter)
+            if lookup.zone.is_multicluster {
+                ServiceMatch::import(plugin, entry, &filter)
             } else {
-                Behind::service(plugin, entry, &filter)
+                ServiceMatch::service(plugin, entry, &filter)
             }
         })
-        .filter(|behind| behind.alias.is_none())
+        .filter(|matched| matched.alias.is_none())
         .collect();
-    // A namespace that is there has all names, so to speak.
-    let exists = any_name && !any_namespace || behind.iter().any(|behind| behind.is_own);
-    Found::Services(Services { behind: Behinds::Many(behind), filter, exists })
+    // `*.NAMESPACE` exists if the namespace does.
+    let exists = any_name && !any_namespace || matched.iter().any(|matched| matched.has_own_addresses);
+    LookupResult::Services(Services { matches: ServiceMatches::Many(matched), filter, exists })
 }

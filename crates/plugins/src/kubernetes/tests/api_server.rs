@@ -1,7 +1,6 @@
-//! The specification of the names, and the schema for cluster sets, once more: on a real API server.
+//! Runs the tables of the DNS specification and of the cluster set schema again, on a real API server.
 //!
-//! What the API server refuses to take, such as a Service with an address and no ports, cannot be there; questions
-//! about it are left out.
+//! Queries for objects that the API server rejects, such as a Service with an address and no ports, are skipped.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -17,23 +16,23 @@ use super::{external_names, multicluster, specification};
 const RANGES: &str = "--service-cluster-ip-range=10.96.0.0/16,fd00:96::/112";
 
 thread_local! {
-    /// Set while the tables of this thread are to be checked on an API server.
+    /// Set while this thread checks its tables on an API server.
     static SERVER: RefCell<Option<Server>> = const { RefCell::new(None) };
 }
 
-/// One server for all tables, filled anew for each set of manifests.
+/// One server for all tables; its objects are replaced for each set of manifests.
 struct Server {
     cluster: Cluster,
     loaded: Option<Loaded>,
 }
 
-/// What is there now.
+/// The objects on the server.
 struct Loaded {
     manifests: String,
-    /// Of its own, so that nobody takes it for the cluster with the manifests before.
+    /// A new file for each set of manifests, so that each is a different source.
     kubeconfig: NamedTempFile,
     paths: Vec<String>,
-    /// `name.namespace.` of what was refused.
+    /// `name.namespace.` of rejected objects.
     refused: Vec<String>,
 }
 
@@ -55,11 +54,11 @@ fn specification() {
     multicluster::clusterset_ips();
     multicluster::headless();
     multicluster::ports_need_an_underscore();
-    multicluster::local_names_come_first();
+    multicluster::local_names_take_precedence();
     SERVER.set(None);
 }
 
-/// Where a cluster with these objects is to be read from, if not from a folder, and which names it cannot have.
+/// The option that reads these objects from the API server, if one is set, and the names of rejected objects.
 pub(super) fn source(manifests: &str) -> Option<(String, Vec<String>)> {
     SERVER.with_borrow_mut(|server| {
         let Server { cluster, loaded } = server.as_mut()?;
@@ -84,7 +83,7 @@ impl Loaded {
         let objects = manifests::read(file.path()).unwrap();
         let namespaces: BTreeSet<&str> = objects.iter().map(namespace_of).collect();
         for namespace in namespaces {
-            // Some are there already, and some are in the manifests as well.
+            // Some exist already, and some are in the manifests as well.
             let _ = cluster.api().create("/api/v1/namespaces", &json!({ "metadata": { "name": namespace } }));
         }
         let (mut paths, mut refused) = (Vec::new(), Vec::new());
@@ -103,7 +102,7 @@ impl Loaded {
     }
 }
 
-/// What people leave to the API server in their manifests, and it leaves to them.
+/// Adds fields that manifests may omit and the API server requires.
 fn complete(object: &mut Value) {
     let families = object.pointer("/spec/clusterIPs").and_then(Value::as_array).map_or(0, Vec::len);
     if families == 2 {

@@ -86,7 +86,7 @@ pub(super) fn section_2_5_external_names() {
 out.shop.svc.cluster.local CNAME
     NOERROR
     out.shop.svc.cluster.local. 5 IN CNAME www.example.org.
-# What is behind the name is asked of the whole server.
+# The target is looked up through the whole server.
 Out.shop.svc.cluster.local A
     NOERROR
     Out.shop.svc.cluster.local. 5 IN CNAME www.example.org.
@@ -95,7 +95,7 @@ Out.shop.svc.cluster.local A
 out.shop.svc.cluster.local AAAA
     NOERROR
     out.shop.svc.cluster.local. 5 IN CNAME www.example.org.
-# A name that others do not know is still its name.
+# The CNAME holds even if its target does not exist.
 denied.shop.svc.cluster.local A
     NOERROR
     denied.shop.svc.cluster.local. 5 IN CNAME nosuch.example.org.
@@ -161,7 +161,7 @@ twice-out.shop.svc.cluster.local A
     out.shop.svc.cluster.local. 5 IN CNAME www.example.org.
     www.example.org. 60 IN A 192.0.2.10
     www.example.org. 60 IN A 192.0.2.11
-# Nothing of the type at the end, no such end, or no end at all: not even the first name is told.
+# No records of the type at the end, a missing end, or a loop: NODATA without the CNAME records.
 inside.shop.svc.cluster.local AAAA
     NOERROR, SOA cluster.local.
 nowhere.shop.svc.cluster.local A
@@ -172,7 +172,7 @@ below.shop.svc.cluster.local A
     NOERROR, SOA cluster.local.
 tick.shop.svc.cluster.local A
     NOERROR, SOA cluster.local.
-# Asked for the alias itself, it is told.
+# A CNAME query has the record itself.
 tick.shop.svc.cluster.local CNAME
     NOERROR
     tick.shop.svc.cluster.local. 5 IN CNAME tock.shop.svc.cluster.local.
@@ -182,7 +182,7 @@ tick.shop.svc.cluster.local CNAME
 
 /// Eleven links are followed, twelve are not.
 #[test]
-fn chains_have_an_end() {
+fn chains_have_at_most_eleven_links() {
     let web = MANIFESTS.split("---").next().unwrap();
     let link = |n: usize| {
         let target = if n == 1 { "web".to_owned() } else { format!("link-{}", n - 1) };
@@ -198,9 +198,9 @@ fn chains_have_an_end() {
     }
 }
 
-/// The end of a chain may be cut short, may be late, or may not come at all.
+/// The target's reply is truncated, delayed or dropped.
 #[test]
-fn whatever_comes_of_the_target() {
+fn target_replies() {
     let (kubernetes, _) = COREFILE.split_once("hosts {").unwrap();
     let cname = "out.shop.svc.cluster.local. 5 IN CNAME www.example.org.\n";
     let address = "www.example.org. 0 IN A 192.0.2.53\n";

@@ -55,7 +55,7 @@ endpoints:
   - { addresses: [10.2.0.2] }
   - { addresses: [10.2.0.3], conditions: { ready: false } }
 ---
-# Nothing behind it.
+# Without endpoints.
 apiVersion: multicluster.x-k8s.io/v1alpha1
 kind: ServiceImport
 metadata: { name: idle, namespace: shop }
@@ -136,7 +136,7 @@ db-0.west.db.shop.svc.clusterset.local A
     10-2-0-2.west.db.shop.svc.clusterset.local. 5 IN A 10.2.0.2
 db-0.south.db.shop.svc.clusterset.local A
     NXDOMAIN, SOA clusterset.local.
-# Without a cluster nobody knows which one is meant.
+# Without the cluster the endpoint name is ambiguous.
 db-0.db.shop.svc.clusterset.local A
     NXDOMAIN, SOA clusterset.local.
 _sql._tcp.db.shop.svc.clusterset.local SRV
@@ -156,7 +156,7 @@ idle.shop.svc.clusterset.local A
     );
 }
 
-/// Underscores tell a port from an endpoint of a cluster.
+/// Underscores distinguish a port from an endpoint of a cluster.
 #[test]
 pub(super) fn ports_need_an_underscore() {
     check(
@@ -175,9 +175,9 @@ dns-version.clusterset.local TXT
     );
 }
 
-/// An address that means something here keeps its local name.
+/// An address with a name in this cluster has no name in the cluster set.
 #[test]
-pub(super) fn local_names_come_first() {
+pub(super) fn local_names_take_precedence() {
     let served = serve(COREFILE, &MANIFESTS.replace("10.112.0.7", "10.96.0.7"));
     let answer = served.answer("7.0.96.10.in-addr.arpa PTR");
     assert_eq!(answer, "NOERROR\n7.0.96.10.in-addr.arpa. 5 IN PTR local.shop.svc.cluster.local.\n");

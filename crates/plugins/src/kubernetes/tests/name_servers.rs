@@ -1,4 +1,4 @@
-//! The zone itself: SOA and NS.
+//! The zone apex: SOA and NS.
 
 use std::net::IpAddr;
 
@@ -7,7 +7,7 @@ use super::shop::SHOP;
 use super::{block, check, serve};
 use crate::harness::present;
 
-/// A DNS server of the cluster on 192.0.2.53, which is one of ours in the tests below.
+/// A DNS Service with the endpoint 192.0.2.53, to which the tests below bind.
 const KUBE_DNS: &str = "
 apiVersion: v1
 kind: Service
@@ -44,7 +44,7 @@ fn soa() {
         let words: Vec<&str> = line.split(' ').collect();
         let zone = words[1];
         assert_eq!(format!("{} {zone}", words[0]), owner, "{question}");
-        // No SOA record lives longer than 300 seconds.
+        // The TTL of an SOA record is at most 300 seconds.
         assert_eq!(words[2..5], ["300", "IN", "SOA"], "{text}");
         assert_eq!(words[5..7], [format!("ns.dns.{zone}"), format!("hostmaster.{zone}")], "{text}");
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
@@ -65,7 +65,7 @@ cluster.local NS
     cluster.local. 5 IN NS kube-dns.kube-system.svc.cluster.local.
     additional: kube-dns.kube-system.svc.cluster.local. 5 IN A 10.96.0.10
     additional: kube-dns.kube-system.svc.cluster.local. 5 IN AAAA fd00:96::a
-# In any spelling.
+# In any case.
 Cluster.Local NS
     NOERROR
     Cluster.Local. 5 IN NS kube-dns.kube-system.svc.Cluster.Local.

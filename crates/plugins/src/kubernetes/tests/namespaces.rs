@@ -1,4 +1,4 @@
-//! What a block shows: `namespaces`, `namespace_labels`, `labels`.
+//! The objects a block exposes: `namespaces`, `namespace_labels`, `labels`.
 
 use super::{block, check};
 
@@ -63,7 +63,7 @@ three.svc.cluster.local A
     );
 }
 
-/// Namespaces chosen by their labels do not bound PTR records.
+/// `namespace_labels` does not apply to PTR records.
 #[test]
 fn namespace_labels() {
     check(

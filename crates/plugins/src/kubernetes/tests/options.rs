@@ -1,4 +1,4 @@
-//! The options, good and bad, with CoreDNS's words for the bad ones.
+//! Valid and invalid options, with CoreDNS's error texts.
 
 use corefile::Severity;
 
@@ -13,9 +13,9 @@ fn kubernetes(options: &str) -> String {
     corefile(&format!("kubernetes cluster.local {{|{options}|}}"))
 }
 
-/// None of these needs a cluster to be read.
+/// Corefiles are checked without a cluster.
 #[test]
-fn taken() {
+fn accepted() {
     for body in [
         "kubernetes cluster.local",
         "kubernetes cluster.local in-addr.arpa ip6.arpa",
@@ -46,9 +46,9 @@ fn taken() {
     }
 }
 
-/// What CoreDNS once had is let pass; what has no effect is told.
+/// Options that CoreDNS has removed, or that have no effect, are accepted with a warning.
 #[test]
-fn warned_of() {
+fn warnings() {
     for (options, warning, help) in [
         (
             "endpoint http://a http://b",
@@ -57,25 +57,25 @@ fn warned_of() {
         ),
         (
             "upstream",
-            "upstream has no effect: names outside of the cluster are asked of this server itself",
-            Some("leave the line out; `forward` says which servers are asked"),
+            "upstream has no effect: ExternalName targets are looked up through this server",
+            Some("remove the line; `forward` sets the upstream servers"),
         ),
         (
             "upstream 8.8.8.8 /etc/resolv.conf",
-            "upstream has no effect: names outside of the cluster are asked of this server itself",
-            Some("leave the line out; `forward` says which servers are asked"),
+            "upstream has no effect: ExternalName targets are looked up through this server",
+            Some("remove the line; `forward` sets the upstream servers"),
         ),
         (
             "resyncperiod 5m",
-            "resyncperiod has no effect: changes come by themselves",
-            Some("leave the line out"),
+            "resyncperiod has no effect: watches deliver all changes",
+            Some("remove the line"),
         ),
         (
             "transfer to *",
-            "transfer has no effect: zone transfers are a plugin of their own",
-            Some("write `transfer ZONES { to ADDRESS }` beside this plugin"),
+            "transfer has no effect here: the transfer plugin serves zone transfers",
+            Some("write `transfer ZONES { to ADDRESS }` in the server block"),
         ),
-        ("tls a b c", "tls has no effect: it belongs to endpoint", None),
+        ("tls a b c", "tls has no effect: it applies to endpoint only", None),
     ] {
         let config = configure(&kubernetes(options)).unwrap_or_else(|error| panic!("{options}: {error}"));
         let [given] = &config.warnings[..] else { panic!("{options}: {:?}", config.warnings) };
@@ -137,9 +137,9 @@ fn refused_in_a_block() {
             "Corefile:3 - Error during parsing: apiserver_max_inflight must be >= 0".into(),
         ),
         ("ptr", format!("Corefile:3 - {count} 'ptr'")),
-        ("ptr all", "Corefile:3 - Error during parsing: unknown value of ptr: 'all'".into()),
+        ("ptr all", "Corefile:3 - Error during parsing: ptr: expected verified, got 'all'".into()),
         ("stale_ready", format!("Corefile:3 - {count} 'stale_ready'")),
-        ("stale_ready 0s", "Corefile:3 - Error during parsing: stale_ready must be above zero: 0s".into()),
+        ("stale_ready 0s", "Corefile:3 - Error during parsing: stale_ready: expected a duration above zero, got '0s'".into()),
         (
             "namespaces a|namespace_labels b=c",
             "Corefile:5 - Error during parsing: namespaces and namespace_labels cannot both be set".into(),
@@ -163,7 +163,7 @@ fn refused_in_a_block() {
     }
 }
 
-/// The words behind the last colon are those of Kubernetes' own parser, which others look after.
+/// The text after the last colon is tested in `cluster`.
 #[test]
 fn selectors_refused() {
     for (options, start) in [
@@ -186,7 +186,7 @@ fn refused_lines() {
     }
 }
 
-/// A slip of the pen is recognised.
+/// A misspelt option has a suggestion.
 #[test]
 fn suggestions() {
     for (options, help) in [("namespace a", "namespaces"), ("pod insecure", "pods")] {

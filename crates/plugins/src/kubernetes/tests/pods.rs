@@ -1,4 +1,4 @@
-//! Pods by their address, in all three modes.
+//! Pod names in all three modes.
 
 use super::{block, check};
 
@@ -82,7 +82,7 @@ shop.pod.cluster.local A
     NOERROR, SOA cluster.local.
 nosuch.pod.cluster.local A
     NXDOMAIN, SOA cluster.local.
-# Labels left of the address mean nothing.
+# Labels left of the address are ignored.
 x.10-244-1-7.shop.pod.cluster.local A
     NOERROR
     x.10-244-1-7.shop.pod.cluster.local. 5 IN A 10.244.1.7
@@ -110,7 +110,7 @@ fn verified() {
 10-244-1-7.shop.pod.cluster.local A
     NOERROR
     10-244-1-7.shop.pod.cluster.local. 5 IN A 10.244.1.7
-# Every address of a pod counts, in the one spelling its status has.
+# Every address of a pod counts, in canonical form only.
 fd00-244--7.shop.pod.cluster.local AAAA
     NOERROR
     fd00-244--7.shop.pod.cluster.local. 5 IN AAAA fd00:244::7
@@ -135,7 +135,7 @@ shop.pod.cluster.local A
     );
 }
 
-/// Who asks, if it is a pod we know.
+/// Metadata about the client's pod and the parts of the name.
 #[test]
 fn metadata() {
     use super::serve;

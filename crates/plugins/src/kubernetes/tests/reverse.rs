@@ -1,4 +1,4 @@
-//! PTR records: who has an address, and under which zone.
+//! PTR records: the objects of an address, and the zone of their names.
 
 use super::{block, check};
 
@@ -30,7 +30,7 @@ addressType: IPv4
 ports: [{ port: 80 }]
 endpoints: [{ addresses: [10.244.1.7], hostname: first }, { addresses: [10.244.1.7], hostname: second }]
 ---
-# Made by hand: it claims the address of a stranger, and one of a pod elsewhere.
+# Made by hand: it claims an address outside of the cluster, and one of a pod in another namespace.
 apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
 metadata: { name: evil-1, namespace: evil, labels: { kubernetes.io/service-name: bank } }
@@ -68,7 +68,7 @@ fn one_name_for_each_service() {
     );
 }
 
-/// Endpoints made by hand cannot give addresses names.
+/// Endpoints made by hand cannot give names to addresses of others.
 #[test]
 fn verified() {
     check(
@@ -82,18 +82,18 @@ fn verified() {
     7.1.244.10.in-addr.arpa. 5 IN PTR second.api.shop.svc.cluster.local.
 80.2.0.192.in-addr.arpa PTR
     NXDOMAIN, SOA in-addr.arpa.
-# Services own their addresses.
+# A Service's own address needs no pod.
 7.0.96.10.in-addr.arpa PTR
     NOERROR
     7.0.96.10.in-addr.arpa. 5 IN PTR web.shop.svc.cluster.local.
-# Pods themselves are another option.
+# Pod names depend on the option `pods`.
 10-244-1-7.shop.pod.cluster.local A
     NXDOMAIN, SOA cluster.local.
 ",
     );
 }
 
-/// Zones may be given as networks; names point into the first zone that is none.
+/// Zones may be networks; names point into the first zone that is not a reverse zone.
 #[test]
 fn networks() {
     let corefile = ".:53 {

@@ -1,11 +1,11 @@
-//! Several blocks on one cluster share its watch; each sees what its own options let it.
+//! Several blocks on one cluster share its watch; each applies its own options.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use cluster::Source;
 
-use super::super::watched::Clusters;
+use super::super::clusters::Clusters;
 use super::serve;
 use crate::harness::answer;
 
@@ -41,7 +41,7 @@ fn one_watch_for_each_source() {
 }
 
 #[test]
-fn each_block_asks_with_its_own_selector() {
+fn each_block_applies_its_own_options() {
     let block = |port: u16, options: &str| {
         format!(".:{port} {{\nkubernetes cluster.local {{\nmanifests FOLDER\n{options}\n}}\n}}\n")
     };
@@ -61,10 +61,10 @@ fn each_block_asks_with_its_own_selector() {
         (":4", [true, true, false]),
         (":5", [false, false, false]),
     ];
-    for (address, shown) in expected {
+    for (address, exposed) in expected {
         let (_, service) = served.config.services().find(|(of, _)| of.to_string() == address).unwrap();
         let answers = ["web", "api", "db"]
             .map(|name| answer(service, &format!("{name}.shop.svc.cluster.local A")).starts_with("NOERROR"));
-        assert_eq!(answers, shown, "{address}");
+        assert_eq!(answers, exposed, "{address}");
     }
 }

@@ -1,6 +1,6 @@
-//! The cluster most tables are about.
+//! The cluster of most tables.
 
-/// One Service of every sort, in a namespace of its own.
+/// Services of every kind in the namespace `shop`.
 pub(super) const SHOP: &str = "
 apiVersion: v1
 kind: Namespace

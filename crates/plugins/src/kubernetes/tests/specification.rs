@@ -1,4 +1,4 @@
-//! The Kubernetes DNS specification 1.1.0, section by section, and the corners it leaves open as CoreDNS has them.
+//! The Kubernetes DNS specification 1.1.0, section by section; where it leaves a case open, CoreDNS's answer.
 
 use super::shop::SHOP;
 use super::{block, check};
@@ -33,7 +33,7 @@ web.shop.svc.cluster.local A
 web.shop.svc.cluster.local AAAA
     NOERROR
     web.shop.svc.cluster.local. 5 IN AAAA fd00:96::7
-# A family it has not is no data.
+# An address family that the Service does not have is NODATA.
 single.shop.svc.cluster.local AAAA
     NOERROR, SOA cluster.local.
 # Named ports have SRV records, one for each port; each address counts for the weight.
@@ -49,7 +49,7 @@ _dns._udp.web.shop.svc.cluster.local SRV
     additional: web.shop.svc.cluster.local. 5 IN AAAA fd00:96::7
 _http._udp.web.shop.svc.cluster.local SRV
     NXDOMAIN, SOA cluster.local.
-# Without underscores too, and for addresses.
+# The underscores are optional, and addresses have these names too.
 http.tcp.web.shop.svc.cluster.local A
     NOERROR
     http.tcp.web.shop.svc.cluster.local. 5 IN A 10.96.0.7
@@ -154,7 +154,7 @@ bare.shop.svc.cluster.local SRV
     );
 }
 
-/// Names that only have others below them, names that are not there, and types that nobody has.
+/// Empty non-terminals, names that do not exist, and types without records.
 #[test]
 pub(super) fn denials() {
     check(
@@ -209,7 +209,7 @@ nosuch.shop.svc.cluster.local TXT
     NXDOMAIN, SOA cluster.local.
 idle.shop.svc.cluster.local HTTPS
     NXDOMAIN, SOA cluster.local.
-# SOA is never denied; TXT is where no record is at all.
+# SOA is never NXDOMAIN; TXT is NXDOMAIN for a name without any records.
 nosuch.shop.svc.cluster.local SOA
     NOERROR, SOA cluster.local.
 shop.svc.cluster.local TXT
@@ -231,7 +231,7 @@ web.shop.svc.in-addr.arpa A
     );
 }
 
-/// The owner is spelt as the client spelt it, and so is the zone wherever it stands.
+/// The owner keeps the client's case, and so does the zone in every name.
 #[test]
 pub(super) fn section_2_1_case() {
     check(
@@ -256,7 +256,7 @@ Nosuch.shop.svc.Cluster.local A
 }
 
 #[test]
-fn zones_are_not_transferred_from_here() {
+fn zone_transfers_are_refused() {
     check(
         &block(""),
         SHOP,
@@ -328,7 +328,7 @@ single.shop.svc.cluster.local A
     );
 }
 
-/// Only names that are not there fall through, and only under the zones that are named.
+/// Only names that do not exist fall through, and only in the zones of the option.
 #[test]
 fn fallthrough() {
     let corefile = block("fallthrough cluster.local").replace("\n}\n}\n", "\n}\nwhoami\n}\n");

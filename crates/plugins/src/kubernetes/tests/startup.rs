@@ -1,4 +1,4 @@
-//! Before a cluster is known, and when it cannot be.
+//! Before a cluster is synced, and when it cannot be reached.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,14 +8,14 @@ use super::{block, serve, serve_folder};
 use crate::harness::{answer, configure, present};
 use crate::log::capture::Capture;
 
-/// Nobody listens there.
-const NOBODY: &str = "http://127.0.0.1:1";
+/// No process listens there.
+const CLOSED_PORT: &str = "http://127.0.0.1:1";
 
 fn unreachable(options: &str) -> String {
-    format!("kubernetes cluster.local {{\nendpoint {NOBODY}\n{options}\n}}\n")
+    format!("kubernetes cluster.local {{\nendpoint {CLOSED_PORT}\n{options}\n}}\n")
 }
 
-/// A Corefile can be read anywhere; only who serves it needs a cluster.
+/// A Corefile can be checked without a cluster, but not served.
 #[test]
 fn no_service_account() {
     let config = configure(".:53 {\nkubernetes cluster.local\n}\n").unwrap();
@@ -31,9 +31,9 @@ fn no_such_folder() {
     assert!(error.starts_with("plugin/kubernetes: ") && error.contains("/no/such/folder"), "{error}");
 }
 
-/// What is missing may only be late: nothing is denied yet, but what falls through still does.
+/// An unlisted name is SERVFAIL, not NXDOMAIN; fallthrough still applies.
 #[test]
-fn nothing_is_denied_before_all_is_known() {
+fn no_nxdomain_before_sync() {
     let log = Capture::take();
     let corefile = format!(
         ".:53 {{\n{}whoami\n}}\n",
@@ -70,7 +70,7 @@ fn nothing_is_denied_before_all_is_known() {
     assert!(!plugin.as_ready().unwrap().ready());
 }
 
-/// A server that never answered is named.
+/// `/ready` names a source that never answered.
 #[test]
 fn readiness_names_the_source() {
     let _log = Capture::take();
@@ -81,10 +81,10 @@ fn readiness_names_the_source() {
     let ready = plugin.as_ready().unwrap();
     wait_for(|| ready.why_not().is_some_and(|why| why.contains("refused")));
     let why = ready.why_not().unwrap();
-    assert!(why.starts_with(&format!("{NOBODY} stale for 0s: ")) && !ready.ready(), "{why}");
+    assert!(why.starts_with(&format!("{CLOSED_PORT} stale for 0s: ")) && !ready.ready(), "{why}");
 }
 
-/// The time is waited once, not once for each block.
+/// The startup timeout passes once, not once per block.
 #[test]
 fn clusters_are_waited_for_together() {
     let blocks: String = (1..=5)
@@ -94,7 +94,7 @@ fn clusters_are_waited_for_together() {
             format!(".:{port} {{\n{options}}}\n")
         })
         .collect();
-    // Others count the lines that this one logs too.
+    // Captured, because other tests count the same log lines.
     let _log = Capture::take();
     let config = configure(&blocks).unwrap();
     let began = Instant::now();
@@ -103,15 +103,15 @@ fn clusters_are_waited_for_together() {
 }
 
 #[test]
-fn ready_when_all_is_known() {
+fn ready_when_synced() {
     let served = serve(&block("stale_ready 1h"), SHOP);
     let plugin = served.config.blocks()[0].chain()[0].clone();
     assert!(plugin.as_ready().unwrap().ready());
 }
 
-/// A folder that goes away leaves its last content; changes are followed while it is there.
+/// The last objects stay when the folder disappears; changes apply while it exists.
 #[test]
-fn changes_are_followed_and_losses_are_not() {
+fn changes_apply_and_a_lost_folder_keeps_its_objects() {
     let log = Capture::take();
     let folder = tempfile::tempdir().unwrap();
     let inner = folder.path().join("manifests");
@@ -127,7 +127,7 @@ fn changes_are_followed_and_losses_are_not() {
     wait_for(|| ask().contains("10.96.0.77"));
     fs::rename(&inner, served.folder.path().join("away")).unwrap();
     wait_for(|| !log.lines("watch of services lost").is_empty());
-    // Readiness tells, if that is wanted, and why.
+    // With `stale_ready`, readiness fails and names the cause.
     wait_for(|| !is_ready());
     let why = plugin.as_ready().and_then(|ready| ready.why_not()).unwrap_or_default();
     let start = format!("{} stale for ", inner.display());
@@ -145,7 +145,7 @@ fn changes_are_followed_and_losses_are_not() {
 fn wait_for(condition: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !condition() {
-        assert!(Instant::now() < deadline, "it did not happen");
+        assert!(Instant::now() < deadline, "the condition did not become true in 30s");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

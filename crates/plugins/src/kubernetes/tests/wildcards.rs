@@ -1,4 +1,4 @@
-//! `wildcards`: names as CoreDNS knew them until 1.8.
+//! `wildcards`: names as in CoreDNS up to 1.8.
 
 use super::shop::SHOP;
 use super::{block, check};
@@ -51,7 +51,7 @@ _http._tcp.*.*.svc.cluster.local SRV
     additional: web.other.svc.cluster.local. 5 IN A 10.96.1.7
     additional: web.shop.svc.cluster.local. 5 IN A 10.96.0.7
     additional: web.shop.svc.cluster.local. 5 IN AAAA fd00:96::7
-# A namespace without Services that fit is there; one that is not is not.
+# A namespace without matching Services still has the name; a missing namespace has not.
 *.empty.svc.cluster.local A
     NOERROR, SOA cluster.local.
 nosuch.*.svc.cluster.local A
@@ -60,7 +60,7 @@ nosuch.*.svc.cluster.local A
     NXDOMAIN, SOA cluster.local.
 *.svc.cluster.local A
     NOERROR, SOA cluster.local.
-# Another name cannot stand beside records.
+# A CNAME excludes other records.
 alias.*.svc.cluster.local A
     NXDOMAIN, SOA cluster.local.
 alias.other.svc.cluster.local CNAME
@@ -83,9 +83,9 @@ fn off() {
     check(&block(""), &format!("{SHOP}{MORE}"), &nothing);
 }
 
-/// Namespaces that are not shown stay hidden behind a wildcard.
+/// A wildcard matches exposed namespaces only.
 #[test]
-fn only_what_is_shown() {
+fn exposed_namespaces_only() {
     check(
         &block("wildcards\nnamespaces other\npods insecure"),
         &format!("{SHOP}{MORE}"),

@@ -1,5 +1,5 @@
-//! The clusters of a configuration. Blocks that read the same one share its watch: what each wants is joined while
-//! the Corefile is read, and the watch begins when the configuration is to serve.
+//! The clusters of a configuration. Blocks with the same source share one watch: their needs are joined while the
+//! Corefile is read, and the watch starts before the configuration serves.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,56 +9,56 @@ use server::runtime;
 
 use super::LOG;
 
-/// How often to look whether a cluster is known.
-const POLL: Duration = Duration::from_millis(10);
-/// How often to say that we wait.
-const SAY: Duration = Duration::from_millis(500);
+/// Interval of the check whether a cluster is synced.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
+/// Interval of the log line while startup waits.
+const LOG_INTERVAL: Duration = Duration::from_millis(500);
 
 /// All clusters of one configuration.
 #[derive(Default)]
 pub(super) struct Clusters {
-    all: Mutex<Vec<Arc<Watched>>>,
-    began: OnceLock<Instant>,
+    all: Mutex<Vec<Arc<WatchedCluster>>>,
+    started: OnceLock<Instant>,
 }
 
-/// A cluster, to be watched or watched already.
-pub(super) struct Watched {
+/// A cluster and its watch, once started.
+pub(super) struct WatchedCluster {
     source: Source,
     want: Mutex<Want>,
     cluster: OnceLock<Result<Arc<Cluster>, WatchError>>,
 }
 
 impl Clusters {
-    pub fn get(&self, source: &Source) -> Arc<Watched> {
+    pub fn get(&self, source: &Source) -> Arc<WatchedCluster> {
         let mut all = lock(&self.all);
         if let Some(known) = all.iter().find(|watched| watched.source == *source) {
             return Arc::clone(known);
         }
         let want = Mutex::new(Want::default());
-        let watched = Arc::new(Watched { source: source.clone(), want, cluster: OnceLock::new() });
+        let watched = Arc::new(WatchedCluster { source: source.clone(), want, cluster: OnceLock::new() });
         all.push(Arc::clone(&watched));
         watched
     }
 
-    /// Begins to watch all of them at once, so that they are waited for together. Tells when that was.
-    pub fn begin(&self) -> Instant {
-        *self.began.get_or_init(|| {
+    /// Starts all watches, so that startup waits for them together. Returns the time of the first call.
+    pub fn start_all(&self) -> Instant {
+        *self.started.get_or_init(|| {
             for watched in lock(&self.all).iter() {
-                // Who asks for this cluster gets the error.
-                let _ = watched.begun();
+                // `WatchedCluster::start` returns the error again to each block that uses it.
+                let _ = watched.start();
             }
             Instant::now()
         })
     }
 
-    /// How long ago the watches began.
-    pub fn waited(&self) -> Duration {
-        self.began.get().map(Instant::elapsed).unwrap_or_default()
+    /// Time since the watches started.
+    pub fn since_start(&self) -> Duration {
+        self.started.get().map(Instant::elapsed).unwrap_or_default()
     }
 }
 
-impl Watched {
-    /// Has the watch cover what one more block wants. None if there are too many different selectors.
+impl WatchedCluster {
+    /// Adds the needs of a block to the watch. None if there are too many different selectors.
     pub fn join(&self, want: &Want) -> Option<SelectorNumbers> {
         lock(&self.want).join(want)
     }
@@ -67,35 +67,35 @@ impl Watched {
         &self.source
     }
 
-    /// The cluster, watched from now on.
-    pub fn begun(&self) -> Result<&Arc<Cluster>, &WatchError> {
-        let begin = || {
+    /// Starts the watch, once.
+    pub fn start(&self) -> Result<&Arc<Cluster>, &WatchError> {
+        let watch = || {
             let _entered = runtime::handle().enter();
             cluster::watch(&self.source, &lock(&self.want))
         };
-        self.cluster.get_or_init(begin).as_ref()
+        self.cluster.get_or_init(watch).as_ref()
     }
 
-    /// The cluster, if it is watched.
+    /// The cluster, if its watch has started.
     pub fn cluster(&self) -> Option<&Arc<Cluster>> {
         self.cluster.get().and_then(|cluster| cluster.as_ref().ok())
     }
 }
 
-/// Waits until all is known, or until it has taken too long.
+/// Waits until the cluster is synced or the deadline has passed.
 pub(super) fn wait_until(deadline: Instant, is_synced: impl Fn() -> bool) {
-    let mut say = Instant::now() + SAY;
+    let mut log_at = Instant::now() + LOG_INTERVAL;
     while !is_synced() {
         let now = Instant::now();
         let Some(left) = deadline.checked_duration_since(now).filter(|left| !left.is_zero()) else {
             LOG.warning("starting server with unsynced Kubernetes API");
             return;
         };
-        if now >= say {
+        if now >= log_at {
             LOG.info("waiting for Kubernetes API before starting server");
-            say += SAY;
+            log_at += LOG_INTERVAL;
         }
-        std::thread::sleep(POLL.min(left));
+        std::thread::sleep(POLL_INTERVAL.min(left));
     }
 }
 

@@ -1,7 +1,7 @@
-//! Fetching ahead: queries that came together wait for memory together.
+//! Prefetches index entries for a batch of queries, so that their cache misses overlap.
 //!
-//! The packets are looked at as they are. A question in capitals, of another zone or of another form is not recognized and
-//! is answered as it would be without this.
+//! It reads the packets unparsed. A name with capitals, in another zone or of another form is not recognized and is
+//! answered without prefetch.
 
 use server::Foresight;
 use smallvec::SmallVec;
@@ -20,10 +20,10 @@ impl Foresight for Kubernetes {
     }
 }
 
-/// The labels `name.namespace` of the Service that a packet asks for.
+/// The labels `name.namespace` of the Service that a packet queries.
 fn service_in<'p>(packet: &'p [u8], zone: &[u8]) -> Option<&'p [u8]> {
     let name = packet.get(HEADER_LEN..)?;
-    // Where the last three labels before the zone begin.
+    // Offsets of the last three labels before the zone.
     let (mut starts, mut count, mut at) = ([0; 3], 0, 0);
     loop {
         let len = *name.get(at)?;
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn services_are_recognized() {
         let zone = NameBuf::parse("cluster.local").unwrap();
-        for (asked, expected) in [
+        for (queried, expected) in [
             ("web.shop.svc.cluster.local", Some(&b"\x03web\x04shop"[..])),
             ("_http._tcp.web.shop.svc.cluster.local", Some(b"\x03web\x04shop")),
             ("cluster.cluster.svc.cluster.local", Some(b"\x07cluster\x07cluster")),
@@ -61,11 +61,14 @@ mod tests {
             ("www.example.org", None),
             (".", None),
         ] {
-            let name = NameBuf::parse(asked).unwrap();
+            let name = NameBuf::parse(queried).unwrap();
             let packet = Query::ask(name.as_name(), Rtype::A).to_packet();
-            assert_eq!(service_in(&packet, zone.wire()), expected, "{asked}");
+            assert_eq!(service_in(&packet, zone.wire()), expected, "{queried}");
             let whole = HEADER_LEN + name.wire().len();
-            assert!((0..whole).all(|len| service_in(&packet[..len], zone.wire()).is_none()), "{asked}, cut");
+            assert!(
+                (0..whole).all(|len| service_in(&packet[..len], zone.wire()).is_none()),
+                "{queried}, cut"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Kinds that were not listed yet and why, so that no missing object is reported as absent.
+//! Reports kinds that are not listed yet and why, so that no unlisted object is explained as absent.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use cluster::{Cluster, Kind, Snapshot, Source, Unlisted};
 use wire::Rtype;
 
 use super::explain::{list, namespace};
-use super::find::Ask;
+use super::find::NameLookup;
 use super::options::Pods;
-use super::request::{Asked, Part, Request};
+use super::request::{ObjectRef, Part, Request};
 use super::{Kubernetes, wildcards};
 
-/// What kube and hyper write before the cause.
+/// Prefixes that kube and hyper put before the cause.
 const WRAPPERS: [&str; 3] = ["ServiceError: ", "client error (Connect): ", "tcp connect error: "];
 
 /// Lines about the kinds among `needed` that were not listed: what happened, then what to do.
@@ -25,11 +25,11 @@ pub(super) fn lines(
 ) -> Vec<String> {
     let unlisted: Vec<_> =
         cluster.unlisted(snapshot).into_iter().filter(|(kind, _)| needed.contains(kind)).collect();
-    let source = Described { source: plugin.watched.source(), address: cluster.address() };
+    let source = SourceDescription { source: plugin.watched.source(), address: cluster.address() };
     let mut lines = Vec::new();
     for (kind, why) in &unlisted {
         for line in source.error(*kind, why) {
-            // One that cannot be reached cannot for any kind.
+            // An unreachable source has the same line for every kind.
             if !lines.contains(&line) {
                 lines.push(line);
             }
@@ -39,28 +39,30 @@ pub(super) fn lines(
         let kinds = unlisted.iter().filter(|(_, why)| *why == state).map(|(kind, _)| kind.plural());
         Some(list(kinds)).filter(|kinds| !kinds.is_empty())
     };
-    lines
-        .extend(kinds(Unlisted::Unanswered).map(|kinds| source.unanswered(&kinds, plugin.clusters.waited())));
-    let listing = |kinds| format!("not known yet: {kinds} are still being listed at {}", source.address);
+    lines.extend(
+        kinds(Unlisted::Unanswered).map(|kinds| source.unanswered(&kinds, plugin.clusters.since_start())),
+    );
+    let listing =
+        |kinds| format!("{kinds} not complete yet: the list from {} is in progress", source.address);
     lines.extend(kinds(Unlisted::Listing).map(listing));
     lines
 }
 
-/// The line about a source that nobody could open so far.
+/// The line about a source that is not open yet.
 pub(super) fn not_opened(plugin: &Kubernetes) -> String {
-    hung(plugin.watched.source())
+    hang_error(plugin.watched.source())
 }
 
-fn hung(folder: &impl Display) -> String {
-    format!("cannot read {folder}: gave up waiting, its file system may hang")
+fn hang_error(folder: &impl Display) -> String {
+    format!("cannot read {folder}: timed out, its file system may hang")
 }
 
-struct Described<'a> {
+struct SourceDescription<'a> {
     source: &'a Source,
     address: String,
 }
 
-impl Described<'_> {
+impl SourceDescription<'_> {
     fn error(&self, kind: Kind, why: &Unlisted) -> Vec<String> {
         let (address, kinds) = (&self.address, kind.plural());
         match (self.source, why) {
@@ -95,7 +97,7 @@ impl Described<'_> {
     fn unanswered(&self, kinds: &impl Display, waited: Duration) -> String {
         let (address, seconds) = (&self.address, waited.as_secs());
         match self.source {
-            Source::Manifests(_) => hung(address),
+            Source::Manifests(_) => hang_error(address),
             _ => format!("no answer from {address} for {kinds}: gave up after {seconds}s"),
         }
     }
@@ -107,7 +109,7 @@ fn cause(why: &str) -> &str {
 
 /// `403 Forbidden (services is forbidden: ...)`
 fn refusal(why: &str) -> String {
-    why.split_once(": ").map_or_else(|| why.to_owned(), |(status, said)| format!("{status} ({said})"))
+    why.split_once(": ").map_or_else(|| why.to_owned(), |(status, message)| format!("{status} ({message})"))
 }
 
 fn group(kind: Kind) -> &'static str {
@@ -118,56 +120,58 @@ fn group(kind: Kind) -> &'static str {
     }
 }
 
-/// The kinds without which a question cannot be answered for sure.
-pub(super) fn needed(ask: &Ask<'_>, qtype: Rtype) -> Vec<Kind> {
-    let all = || ask.plugin.kinds.clone();
-    match ask.request() {
-        _ if matches!(qtype, Rtype::AXFR | Rtype::IXFR) || qtype == Rtype::TXT && ask.is_version() => {
+/// The kinds that an answer depends on.
+pub(super) fn needed(lookup: &NameLookup<'_>, qtype: Rtype) -> Vec<Kind> {
+    let all = || lookup.plugin.kinds.clone();
+    match lookup.request() {
+        _ if matches!(qtype, Rtype::AXFR | Rtype::IXFR) || qtype == Rtype::TXT && lookup.is_version() => {
             Vec::new()
         }
-        // Its addresses are those of our own Service.
-        _ if ask.is_name_server() || ask.is_apex() && qtype == Rtype::NS => all(),
-        _ if ask.zone.is_reverse => all(),
+        // The addresses are those of this server's own Service.
+        _ if lookup.is_name_server() || lookup.is_apex() && qtype == Rtype::NS => all(),
+        _ if lookup.zone.is_reverse => all(),
         Request::Apex | Request::Invalid => Vec::new(),
-        Request::Pod(asked) => match ask.plugin.options.pods {
+        Request::Pod(object) => match lookup.plugin.options.pods {
             Pods::Disabled => Vec::new(),
             Pods::Insecure => vec![Kind::Namespace],
-            Pods::Verified if has_no_namespace(ask, &asked) => vec![Kind::Namespace],
+            Pods::Verified if lacks_namespace(lookup, &object) => vec![Kind::Namespace],
             Pods::Verified => vec![Kind::Namespace, Kind::Pod],
         },
-        Request::Service(asked) if ask.plugin.options.wildcards && wildcards::is_asked(&asked) => all(),
-        Request::Service(asked) => of_service(ask, &asked),
+        Request::Service(object) if lookup.plugin.options.wildcards && wildcards::has_wildcard(&object) => {
+            all()
+        }
+        Request::Service(object) => needed_for_service(lookup, &object),
     }
 }
 
-/// In a namespace that is not shown nothing else counts.
-fn has_no_namespace(ask: &Ask<'_>, asked: &Asked<'_>) -> bool {
-    namespace(ask.plugin, ask.snapshot, asked.namespace).is_some()
+/// Whether the namespace is not served; then no other kind matters.
+fn lacks_namespace(lookup: &NameLookup<'_>, object: &ObjectRef<'_>) -> bool {
+    namespace(lookup.plugin, lookup.snapshot, object.namespace).is_some()
 }
 
-fn of_service(ask: &Ask<'_>, asked: &Asked<'_>) -> Vec<Kind> {
-    if !ask.plugin.options.names(asked.namespace) {
+fn needed_for_service(lookup: &NameLookup<'_>, object: &ObjectRef<'_>) -> Vec<Kind> {
+    if !lookup.plugin.options.includes_namespace(object.namespace) {
         return Vec::new();
     }
-    let knows_namespaces = ask.snapshot.has_synced(Kind::Namespace);
-    if asked.name.is_empty() || knows_namespaces && has_no_namespace(ask, asked) {
+    let namespaces_synced = lookup.snapshot.has_synced(Kind::Namespace);
+    if object.name.is_empty() || namespaces_synced && lacks_namespace(lookup, object) {
         return vec![Kind::Namespace];
     }
-    let kind = if ask.zone.is_multicluster { Kind::ServiceImport } else { Kind::Service };
-    let entry = ask.snapshot.entry(asked.key);
+    let kind = if lookup.zone.is_multicluster { Kind::ServiceImport } else { Kind::Service };
+    let entry = lookup.snapshot.entry(object.key);
     let needs_endpoints = match entry.and_then(|entry| entry.service.as_ref()) {
-        _ if ask.zone.is_multicluster => true,
-        None => !ask.snapshot.has_synced(kind),
+        _ if lookup.zone.is_multicluster => true,
+        None => !lookup.snapshot.has_synced(kind),
         Some(service) => match service.kind {
             ServiceType::Headless => true,
             _ => {
-                !matches!(asked.part, Part::All | Part::Port { .. })
-                    || ask.plugin.options.ignore_empty_service
+                !matches!(object.part, Part::All | Part::Port { .. })
+                    || lookup.plugin.options.ignore_empty_service
             }
         },
     };
     let mut kinds = vec![Kind::Namespace, kind];
-    if needs_endpoints && ask.plugin.kinds.contains(&Kind::EndpointSlice) {
+    if needs_endpoints && lookup.plugin.kinds.contains(&Kind::EndpointSlice) {
         kinds.push(Kind::EndpointSlice);
     }
     kinds
@@ -177,7 +181,7 @@ fn of_service(ask: &Ask<'_>, asked: &Asked<'_>) -> Vec<Kind> {
 mod tests {
     use super::*;
 
-    /// What the API server of the tests of `rhumb explain` does not do.
+    /// Cases that the API server in the tests of `rhumb explain` cannot produce.
     #[test]
     fn lines_about_sources() {
         let manifests = Source::Manifests("/cluster".into());
@@ -215,11 +219,11 @@ mod tests {
                  check the token or client certificate of in-cluster",
             ),
         ] {
-            let described = Described { source, address: "SOURCE".to_owned() };
+            let described = SourceDescription { source, address: "SOURCE".to_owned() };
             assert_eq!(described.error(kind, &why).join("\n"), expected);
         }
-        let described = Described { source: &manifests, address: "SOURCE".to_owned() };
-        let hung = "cannot read SOURCE: gave up waiting, its file system may hang";
+        let described = SourceDescription { source: &manifests, address: "SOURCE".to_owned() };
+        let hung = "cannot read SOURCE: timed out, its file system may hang";
         assert_eq!(described.unanswered(&"pods", Duration::ZERO), hung);
     }
 }

@@ -1,4 +1,4 @@
-//! How Services are reached from outside: at their external addresses, and if wanted at their endpoints.
+//! Data for `k8s_external`: the external addresses of Services and, with `headless`, their endpoints.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use cluster::{Entry, Snapshot};
 use server::{Existence, Outside, Place, Reached};
 
 use super::Kubernetes;
-use super::behind::Hit;
 use super::explain;
 use super::filter::Filter;
-use super::request::Asked;
-use super::target::{Identity, Target};
-use super::unknown;
+use super::request::ObjectRef;
+use super::service_match::Hit;
+use super::target::{Target, TargetKey};
+use super::unlisted;
 
 impl Outside for Kubernetes {
     fn find(&self, front: &[u8], endpoints: bool, each: &mut dyn FnMut(Reached<'_>)) -> Existence {
@@ -33,8 +33,8 @@ impl Outside for Kubernetes {
         let snapshot = cluster.snapshot();
         for service in snapshot.external_holders(address) {
             let namespace = service.key.namespace().as_bytes();
-            let shown = self.options.namespaces.is_empty() || self.exposes(&snapshot, namespace);
-            if shown && service.selected.by(self.joined.selector) {
+            let exposed = self.options.namespaces.is_empty() || self.exposes(&snapshot, namespace);
+            if exposed && service.selected.by(self.joined.selector) {
                 each(service.key.as_bytes());
             }
         }
@@ -66,20 +66,20 @@ impl Outside for Kubernetes {
     fn reason(&self, front: &[u8], endpoints: bool) -> String {
         match self.watched.cluster() {
             Some(cluster) => self.why(&cluster.snapshot(), front, endpoints),
-            None => unknown::not_opened(self),
+            None => unlisted::not_opened(self),
         }
     }
 
     fn unknown(&self) -> Vec<String> {
         match self.watched.cluster() {
-            Some(cluster) => unknown::lines(self, cluster, &cluster.snapshot(), &self.kinds),
-            None => vec![unknown::not_opened(self)],
+            Some(cluster) => unlisted::lines(self, cluster, &cluster.snapshot(), &self.kinds),
+            None => vec![unlisted::not_opened(self)],
         }
     }
 }
 
 impl Kubernetes {
-    /// Whether the name is there.
+    /// Calls `each` with the addresses of a name; true if the name exists.
     fn reach(
         &self,
         snapshot: &Snapshot,
@@ -87,25 +87,25 @@ impl Kubernetes {
         endpoints: bool,
         each: &mut dyn FnMut(Reached<'_>),
     ) -> bool {
-        let Some(asked) = Asked::outside(front) else { return false };
-        if !self.exposes(snapshot, asked.namespace) {
+        let Some(object) = ObjectRef::parse_external(front) else { return false };
+        if !self.exposes(snapshot, object.namespace) {
             return false;
         }
-        if asked.name.is_empty() {
+        if object.name.is_empty() {
             return true;
         }
-        let Some(entry) = snapshot.entry(asked.key) else { return false };
+        let Some(entry) = snapshot.entry(object.key) else { return false };
         let Some(service) = self.service(entry) else { return false };
-        let filter = Filter::new(asked.part, false);
+        let filter = Filter::new(object.part, false);
         let mut found = false;
         let mut each = |reached: Reached<'_>| {
             found = true;
             each(reached);
         };
-        if endpoints && at_endpoints(service, &filter) {
-            self.at_endpoints(entry, &filter, &mut each);
+        if endpoints && serves_endpoints(service, &filter) {
+            self.each_endpoint(entry, &filter, &mut each);
         } else {
-            // Any endpoint of a Service with addresses of its own is the Service.
+            // An endpoint name of a Service with external addresses means the Service.
             for external in &service.external {
                 let at = match external {
                     External::Address(address) => Place::Address(*address),
@@ -119,19 +119,20 @@ impl Kubernetes {
         found
     }
 
-    fn at_endpoints(&self, entry: &Entry, filter: &Filter<'_>, each: &mut dyn FnMut(Reached<'_>)) {
+    fn each_endpoint(&self, entry: &Entry, filter: &Filter<'_>, each: &mut dyn FnMut(Reached<'_>)) {
         let pod_names = self.options.endpoint_pod_names;
         let mut target = Target::new();
         for slice in self.slices(entry) {
-            if !slice.selected.by(self.joined.selector) || !filter.takes_slice(slice, false) {
+            if !slice.selected.by(self.joined.selector) || !filter.matches_slice(slice, false) {
                 continue;
             }
-            for endpoint in slice.endpoints.iter().filter(|it| filter.takes_endpoint(*it, pod_names, true)) {
+            for endpoint in slice.endpoints.iter().filter(|it| filter.matches_endpoint(*it, pod_names, true))
+            {
                 let address = endpoint.address;
                 let hit = Hit { key: &entry.key, address, ports: &[], endpoint: Some(endpoint), cluster: "" };
-                // One that is too long to be a name still has its address.
+                // An endpoint whose name would be too long still has its address.
                 let front =
-                    Identity::of(&hit, pod_names).front_in(&mut target).map_or(&[][..], |it| it.as_bytes());
+                    TargetKey::of(&hit, pod_names).front_in(&mut target).map_or(&[][..], |it| it.as_bytes());
                 for port in filter.ports(&slice.ports) {
                     each(Reached { at: Place::Address(address), front, port });
                 }
@@ -140,21 +141,23 @@ impl Kubernetes {
     }
 
     fn why(&self, snapshot: &Snapshot, front: &[u8], endpoints: bool) -> String {
-        let Some(asked) = Asked::outside(front) else { return "names outside have another form".to_owned() };
-        if let Some(wrong) = explain::namespace(self, snapshot, asked.namespace) {
-            return wrong;
+        let Some(object) = ObjectRef::parse_external(front) else {
+            return "not a name the k8s_external plugin serves: expected SERVICE.NAMESPACE.ZONE".to_owned();
+        };
+        if let Some(reason) = explain::namespace(self, snapshot, object.namespace) {
+            return reason;
         }
-        let namespace = explain::text(asked.namespace);
-        if asked.name.is_empty() {
-            return format!("namespace {namespace} only has names below it");
+        let namespace = explain::text(object.namespace);
+        if object.name.is_empty() {
+            return format!("namespace {namespace} has no records of its own, only names below it");
         }
-        let what = format!("Service {namespace}/{}", explain::text(asked.name));
-        let entry = snapshot.entry(asked.key);
+        let what = format!("Service {namespace}/{}", explain::text(object.name));
+        let entry = snapshot.entry(object.key);
         let Some(entry) = entry.filter(|entry| entry.service.is_some()) else {
             return format!("{what} does not exist");
         };
-        let Some(service) = self.service(entry) else { return format!("{what} does not fit labels") };
-        let filter = Filter::new(asked.part, false);
+        let Some(service) = self.service(entry) else { return format!("{what} does not match labels") };
+        let filter = Filter::new(object.part, false);
         let mut reached: Vec<String> = Vec::new();
         self.reach(snapshot, front, endpoints, &mut |it| {
             let at = match it.at {
@@ -166,19 +169,19 @@ impl Kubernetes {
             }
         });
         let slices = || explain::names(self.slices(entry));
-        match (reached.is_empty(), endpoints && at_endpoints(service, &filter)) {
-            (false, false) => format!("{what} is reached from outside at {}", explain::list(reached)),
+        match (reached.is_empty(), endpoints && serves_endpoints(service, &filter)) {
+            (false, false) => format!("{what} has external addresses {}", explain::list(reached)),
             (false, true) => format!("{what} has endpoints {} ({})", explain::list(reached), slices()),
-            (true, _) if !filter.takes_all_ports() => explain::no_port(&what, asked.part),
-            (true, true) => format!("{what} has no such ready endpoints ({})", slices()),
-            (true, false) => format!("{what} has neither external IPs nor a load balancer"),
+            (true, _) if !filter.matches_all_ports() => explain::no_port(&what, object.part),
+            (true, true) => format!("{what} has no matching ready endpoints ({})", slices()),
+            (true, false) => format!("{what} has neither externalIPs nor load balancer addresses"),
         }
     }
 }
 
-/// Whether a Service is reached at its endpoints, since there is no other way to it from outside.
-fn at_endpoints(service: &Arc<Service>, filter: &Filter<'_>) -> bool {
-    service.external.is_empty() && (service.is_headless() || filter.asks_endpoint())
+/// Whether endpoint addresses are served, because the Service has no external ones.
+fn serves_endpoints(service: &Arc<Service>, filter: &Filter<'_>) -> bool {
+    service.external.is_empty() && (service.is_headless() || filter.names_endpoint())
 }
 
 fn address(external: &External) -> Option<IpAddr> {
