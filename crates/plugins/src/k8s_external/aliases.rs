@@ -1,4 +1,4 @@
-//! Load balancers that have a name instead of an address: the whole server is asked for it, once per name and type.
+//! Load balancers with a hostname instead of an address: looks it up through the whole server, once per name and type.
 
 use std::collections::VecDeque;
 
@@ -7,38 +7,38 @@ use wire::{Flags, NameBuf, Owner, Rtype, Section};
 
 use crate::records::push_cname;
 
-/// What is still to be asked.
+/// Pending lookups.
 struct Lookups {
-    left: VecDeque<(NameBuf, Rtype)>,
-    /// Aliases of the name that is asked for; else addresses beside SRV records.
+    pending: VecDeque<(NameBuf, Rtype)>,
+    /// Whether the names are CNAME targets; else SRV targets, whose addresses are additional records.
     aliases: bool,
     ttl: u32,
 }
 
-/// Adds what is behind the names to the reply, which is begun. `ttl`: of the CNAME records that lead there.
+/// Adds the records of the names to the reply, which must be begun. `ttl` is that of the CNAME records.
 pub(super) fn follow(visit: &mut Visit<'_>, names: Vec<NameBuf>, ttl: u32) -> Step {
     let qtype = visit.query.question.qtype;
     let aliases = qtype != Rtype::SRV;
-    let left = if aliases {
+    let pending = if aliases {
         names.into_iter().map(|name| (name, qtype)).collect()
     } else {
         names.into_iter().flat_map(|name| [(name.clone(), Rtype::A), (name, Rtype::AAAA)]).collect()
     };
-    Lookups { left, aliases, ttl }.go_on(visit)
+    Lookups { pending, aliases, ttl }.run(visit)
 }
 
 impl Lookups {
-    fn go_on(mut self, visit: &mut Visit<'_>) -> Step {
-        while let Some((name, qtype)) = self.left.pop_front() {
+    fn run(mut self, visit: &mut Visit<'_>) -> Step {
+        while let Some((name, qtype)) = self.pending.pop_front() {
             if self.aliases {
                 push_cname(visit.reply, Owner::Question(0), self.ttl, name.as_name());
             }
             match visit.lookup(name.as_name(), qtype) {
-                Lookup::Ready(found) => self.take(visit, &found),
+                Lookup::Ready(found) => self.append(visit, &found),
                 Lookup::Pending(below) => {
                     return Step::Wait(task(below, move |found, visit| {
-                        self.take(visit, &found);
-                        self.go_on(visit)
+                        self.append(visit, &found);
+                        self.run(visit)
                     }));
                 }
             }
@@ -46,8 +46,8 @@ impl Lookups {
         Step::Answer
     }
 
-    /// Adds the answer to a look-up. Whatever its code is: a name that others deny is still the balancer's.
-    fn take(&self, visit: &mut Visit<'_>, found: &Found) {
+    /// Appends the answer of a lookup, whatever its rcode: the load balancer's name holds even if it does not exist.
+    fn append(&self, visit: &mut Visit<'_>, found: &Found) {
         if found.outcome() != Outcome::Records {
             return;
         }

@@ -1,4 +1,4 @@
-//! The records of Services: addresses, SRV, and the names of an address.
+//! Writes the records of Services: A, AAAA, SRV, and PTR for an address.
 
 use std::hash::BuildHasher;
 use std::net::IpAddr;
@@ -9,20 +9,20 @@ use wire::{Class, Name, NameBuf, Owner, Query, Reply, Rtype, Section};
 
 use super::{K8sExternal, Zone, explain};
 use crate::distinct::Distinct;
-use crate::records::{push_address, push_srv, rtype, share};
+use crate::records::{push_address, push_srv, rtype, srv_weight};
 
-/// More records than any message can hold; what is beyond would only be cut off again.
-const MOST_RECORDS: usize = 4700;
+/// More records than fit into any message; further ones would only be truncated.
+const MAX_RECORDS: usize = 4700;
 
-/// What came of a name.
-pub(super) struct Found {
+/// The result of a lookup.
+pub(super) struct ServiceLookup {
     pub existence: Existence,
-    /// Names of load balancers, each once, that are to be looked up.
+    /// Distinct hostnames of load balancers, to be looked up.
     pub aliases: Vec<NameBuf>,
 }
 
 impl K8sExternal {
-    /// Adds the records of a Service's name. The reply must be begun.
+    /// Writes the records of a Service's name. The reply must be begun.
     pub fn services(
         &self,
         query: &Query,
@@ -30,51 +30,57 @@ impl K8sExternal {
         outside: &dyn Outside,
         zone: &Zone,
         front: &[u8],
-    ) -> Found {
+    ) -> ServiceLookup {
         match query.question.qtype {
             qtype @ (Rtype::A | Rtype::AAAA) => self.addresses(reply, outside, front, qtype),
             Rtype::SRV => self.srv(reply, outside, zone, front),
             _ => {
                 let existence = outside.find(front, self.headless, &mut |_| {});
-                Found { existence, aliases: Vec::new() }
+                ServiceLookup { existence, aliases: Vec::new() }
             }
         }
     }
 
-    /// Each address once; names follow.
-    fn addresses(&self, reply: &mut Reply, outside: &dyn Outside, front: &[u8], qtype: Rtype) -> Found {
+    /// Writes each address once; hostnames become aliases.
+    fn addresses(
+        &self,
+        reply: &mut Reply,
+        outside: &dyn Outside,
+        front: &[u8],
+        qtype: Rtype,
+    ) -> ServiceLookup {
         let mut aliases = Vec::new();
         let mut seen = Distinct::new();
         let existence = outside.find(front, self.headless, &mut |reached| match reached.at {
-            Place::Address(address) if rtype(address) == qtype && seen.is_new(address) => {
+            Place::Address(address) if rtype(address) == qtype && seen.insert(address) => {
                 push_address(reply, Section::Answer, Owner::Question(0), self.ttl, address);
             }
             Place::Address(_) => {}
-            // What is no name leads nowhere.
+            // An invalid hostname is skipped.
             Place::Host(host) => aliases.extend(NameBuf::parse(host).ok().filter(|it| !aliases.contains(it))),
         });
-        Found { existence, aliases }
+        ServiceLookup { existence, aliases }
     }
 
-    /// Every port of every name once, and beside them the addresses of those names.
-    fn srv(&self, reply: &mut Reply, outside: &dyn Outside, zone: &Zone, front: &[u8]) -> Found {
+    /// Writes one SRV record per port and target, and the targets' addresses as additional records.
+    fn srv(&self, reply: &mut Reply, outside: &dyn Outside, zone: &Zone, front: &[u8]) -> ServiceLookup {
         let mut candidates = 0;
         let existence = outside.find(front, self.headless, &mut |_| candidates += 1);
-        let (weight, ttl) = (share(candidates), outside.ttl());
+        let (weight, ttl) = (srv_weight(candidates), outside.ttl());
         let mut aliases = Vec::new();
-        // Targets are known by their hashes: what is told is gone after each call.
+        // Targets are compared by hash: `reached` does not live longer than a call.
         let (hashes, mut ports, mut addresses) = (RandomState::default(), Distinct::new(), Distinct::new());
         outside.find(front, self.headless, &mut |reached| {
             let Some(port) = reached.port else { return };
-            if reply.records().len() >= MOST_RECORDS {
+            if reply.records().len() >= MAX_RECORDS {
                 return;
             }
             let Some(target) = target(&reached, zone) else { return };
-            if ports.is_new(hashes.hash_one((target.wire(), port))) {
+            if ports.insert(hashes.hash_one((target.wire(), port))) {
                 push_srv(reply, ttl, weight, port, target.as_name());
             }
             match reached.at {
-                Place::Address(address) if addresses.is_new(hashes.hash_one((target.wire(), address))) => {
+                Place::Address(address) if addresses.insert(hashes.hash_one((target.wire(), address))) => {
                     let owner = reply.store(target.as_name());
                     push_address(reply, Section::Additional, owner, self.ttl, address);
                 }
@@ -83,17 +89,17 @@ impl K8sExternal {
                 Place::Host(_) => aliases.push(target),
             }
         });
-        Found { existence, aliases }
+        ServiceLookup { existence, aliases }
     }
 
-    /// Adds the names of an address.
+    /// Writes the PTR records of an address.
     pub fn names(&self, visit: &mut Visit<'_>, outside: &dyn Outside, address: IpAddr) -> Existence {
-        // They are in the zone that is named first, whichever the address is asked in.
+        // Names point into the first zone, whichever reverse zone the query is in.
         let Some(zone) = self.zones.first() else { return Existence::Nowhere };
         let (mut found, reply) = (false, &mut *visit.reply);
         let complete = outside.names_of(address, &mut |front| {
             found = true;
-            if let Some(name) = under(front, zone) {
+            if let Some(name) = name_in_zone(front, zone) {
                 reply.push_with(
                     Section::Answer,
                     Owner::Question(0),
@@ -116,16 +122,16 @@ impl K8sExternal {
     }
 }
 
-/// What an SRV record points to.
+/// The target of an SRV record.
 fn target(reached: &Reached<'_>, zone: &Zone) -> Option<NameBuf> {
     match reached.at {
-        Place::Address(_) => under(reached.front, zone),
+        Place::Address(_) => name_in_zone(reached.front, zone),
         Place::Host(host) => NameBuf::parse(host).ok(),
     }
 }
 
-/// A name of the zone. None if it would be too long, or is none.
-fn under(front: &[u8], zone: &Zone) -> Option<NameBuf> {
+/// The name in the zone. None if it is too long or invalid.
+fn name_in_zone(front: &[u8], zone: &Zone) -> Option<NameBuf> {
     let mut bytes = [0; 255];
     let room = bytes.get_mut(..front.len() + zone.name.wire().len())?;
     let (left, right) = room.split_at_mut(front.len());
@@ -134,7 +140,7 @@ fn under(front: &[u8], zone: &Zone) -> Option<NameBuf> {
     if front.is_empty() { None } else { Name::from_wire(room).map(Name::to_buf) }
 }
 
-/// Who has an address, for explanations.
+/// The Services of an address, for `explain`.
 fn names_of(outside: &dyn Outside, address: IpAddr) -> String {
     let mut services: Vec<String> = Vec::new();
     outside.names_of(address, &mut |front| {

@@ -1,4 +1,4 @@
-//! What the zone has beside Services: its SOA record, and a name server under `dns.ZONE`.
+//! The zone apex: its SOA record, and a name server under `dns.ZONE`.
 
 use server::{Existence, Outside, Step, Visit};
 use wire::{Class, Flags, Name, NameBuf, Owner, Rcode, Reply, Rtype, Section};
@@ -12,29 +12,29 @@ const EXPIRE: u32 = 86400;
 
 /// A name at or below `dns.ZONE`, by the labels left of the zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Below {
-    /// One label: there for the sake of the name server below it.
+pub(super) enum ApexName {
+    /// One label: an empty non-terminal above the name server.
     Apex,
-    /// `ns1` and another one.
+    /// `ns1` and one more label.
     NameServer,
-    Nothing,
+    Unknown,
 }
 
-impl Below {
-    pub fn of(name: Name<'_>, zone: &Zone) -> Below {
+impl ApexName {
+    pub fn of(name: Name<'_>, zone: &Zone) -> ApexName {
         let labels = name.label_count() - zone.name.as_name().label_count();
         match (labels, name.labels().next()) {
-            (1, _) => Below::Apex,
-            (2, Some(b"ns1")) => Below::NameServer,
-            _ => Below::Nothing,
+            (1, _) => ApexName::Apex,
+            (2, Some(b"ns1")) => ApexName::NameServer,
+            _ => ApexName::Unknown,
         }
     }
 }
 
 impl K8sExternal {
-    /// Answers for the zone itself.
+    /// Answers for the zone apex.
     pub fn apex(&self, visit: &mut Visit<'_>, outside: &dyn Outside, zone: &Zone) -> Step {
-        visit.note(|_| format!("{} is the zone itself", zone.name));
+        visit.note(|_| format!("{} is the zone apex", zone.name));
         let reply = visit.begin();
         reply.flags.set(Flags::AA, true);
         match visit.query.question.qtype {
@@ -45,8 +45,8 @@ impl K8sExternal {
                 reply.push_with(Section::Answer, owner, Rtype::NS, Class::IN, self.ttl, |out| {
                     out.name(zone.server.as_name());
                 });
-                // The zone as the client spells it.
-                if let Some(server) = respelt(&zone.server, visit.query.question.name()) {
+                // With the zone in the client's case.
+                if let Some(server) = with_zone_case(&zone.server, visit.query.question.name()) {
                     let owner = reply.store(server.as_name());
                     outside.own_addresses(self.headless, &mut |address| {
                         push_address(reply, Section::Additional, owner, self.ttl, address);
@@ -58,25 +58,27 @@ impl K8sExternal {
         Step::Answer
     }
 
-    /// Answers for `dns.ZONE` and what is below it.
+    /// Answers for `dns.ZONE` and names below it.
     pub fn below_apex(
         &self,
         visit: &mut Visit<'_>,
         outside: &dyn Outside,
         zone: &Zone,
-        below: Below,
+        below: ApexName,
     ) -> Step {
         match below {
-            Below::Nothing => {
-                visit.note(|_| format!("below {} there is nothing but the name server", zone.apex));
+            ApexName::Unknown => {
+                visit.note(|_| format!("{} has no name below it but the name server", zone.apex));
                 self.deny(visit, Rcode::NXDOMAIN, outside, zone);
             }
-            Below::Apex => {
-                visit.note(|_| format!("{} only has the name server below it", zone.apex));
+            ApexName::Apex => {
+                visit.note(|_| {
+                    format!("{} has no records of its own, only the name server below it", zone.apex)
+                });
                 self.deny(visit, Rcode::NOERROR, outside, zone);
             }
-            Below::NameServer => {
-                visit.note(|_| format!("the name server of {}", zone.name));
+            ApexName::NameServer => {
+                visit.note(|_| format!("name server of {}", zone.name));
                 let qtype = visit.query.question.qtype;
                 let reply = visit.begin();
                 reply.flags.set(Flags::AA, true);
@@ -91,7 +93,7 @@ impl K8sExternal {
         Step::Answer
     }
 
-    /// Ends a reply that is begun and may have records: without any, or without the name, it is a denial.
+    /// Completes a reply: without answer records it becomes NODATA, NXDOMAIN or SERVFAIL, or falls through.
     pub fn finish(
         &self,
         visit: &mut Visit<'_>,
@@ -105,11 +107,11 @@ impl K8sExternal {
         let rcode = match existence {
             Existence::Exists => Rcode::NOERROR,
             _ if self.fallthrough.through(visit.query.question.lower()) => {
-                visit.note(|_| "falls through".to_owned());
+                visit.note(|_| "falls through to the next plugin".to_owned());
                 return Step::Next;
             }
             Existence::Nowhere => Rcode::NXDOMAIN,
-            // What is missing may only be late.
+            // A missing object may not be listed yet.
             Existence::Unknown => Rcode::SERVFAIL,
         };
         self.deny(visit, rcode, outside, zone);
@@ -131,8 +133,8 @@ impl K8sExternal {
     }
 }
 
-/// A name of the zone with the zone in another spelling.
-fn respelt(name: &NameBuf, zone: Name<'_>) -> Option<NameBuf> {
+/// A name of the zone, with the zone in the client's case.
+fn with_zone_case(name: &NameBuf, zone: Name<'_>) -> Option<NameBuf> {
     let mut bytes = [0; 255];
     let room = bytes.get_mut(..name.wire().len())?;
     room.copy_from_slice(name.wire());

@@ -1,13 +1,13 @@
-//! Answers for Services under the addresses and names they have outside of their cluster, in zones of their own.
+//! Answers for the external addresses and load balancer names of Services, in separate zones.
 //!
 //! ```text
-//! ZONE, ns1.dns.ZONE                     the zone itself and its name server (apex)
+//! ZONE, ns1.dns.ZONE                     the zone apex and its name server (apex)
 //! SERVICE.NAMESPACE.ZONE                 external IPs and load balancers (answer)
-//!    └ a load balancer with a name       CNAME, and what is found there (aliases)
+//!    └ a load balancer with a hostname   CNAME, and the records of its target (aliases)
 //! 1.2.0.192.in-addr.arpa                 the Services with that address (answer)
 //! ```
 //!
-//! The data are those of the plugin `kubernetes` in the same block, which is asked as [`server::Outside`].
+//! The data come from the plugin `kubernetes` in the same block, through [`server::Outside`].
 
 mod aliases;
 mod answer;
@@ -22,28 +22,28 @@ use server::{Existence, Link, Outside, Plugin, Step, Visit};
 use wire::{Flags, Name, NameBuf, Query, Rcode, Rtype};
 
 use crate::parse::Fallthrough;
-use answer::Found;
-use apex::Below;
+use answer::ServiceLookup;
+use apex::ApexName;
 pub(crate) use setup::setup;
 
 const NAME: &str = "k8s_external";
 
-/// The plugin's lines of one block.
+/// All `k8s_external` directives of one block.
 struct K8sExternal {
     zones: Vec<Zone>,
     ttl: u32,
-    /// Services without an address outside are reached at their endpoints.
+    /// Services without external addresses have those of their endpoints.
     headless: bool,
     fallthrough: Fallthrough,
     cluster: OnceLock<Arc<dyn Plugin>>,
 }
 
-/// A zone we answer for, in lower case, and the names in it that no Service has.
+/// A zone this plugin answers for, in lower case, and its reserved names.
 struct Zone {
     name: NameBuf,
-    /// `dns.ZONE`; nothing below it is a Service.
+    /// `dns.ZONE`; no name below it is a Service.
     apex: NameBuf,
-    /// `ns1.dns.ZONE`, as the option `apex` spells it.
+    /// `ns1.dns.ZONE`, in the case of the option `apex`.
     server: NameBuf,
     mailbox: NameBuf,
 }
@@ -56,14 +56,14 @@ impl Plugin for K8sExternal {
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let Some((zone, at)) = self.zone_of(visit.query.question.lower()) else { return Step::Next };
         let Some(outside) = self.cluster.get().and_then(|plugin| plugin.as_outside()) else {
-            return Step::error(Rcode::SERVFAIL, "there is no cluster to ask");
+            return Step::error(Rcode::SERVFAIL, "no kubernetes plugin in this server block");
         };
         let name = visit.query.question.lower();
         if at == 0 {
             return self.apex(visit, outside, zone);
         }
         if self.zones.iter().any(|zone| name.is_under(zone.apex.as_name())) {
-            return self.below_apex(visit, outside, zone, Below::of(name, zone));
+            return self.below_apex(visit, outside, zone, ApexName::of(name, zone));
         }
         visit.begin().flags.set(Flags::AA, true);
         if visit.query.question.qtype == Rtype::PTR
@@ -73,7 +73,8 @@ impl Plugin for K8sExternal {
             return self.finish(visit, outside, zone, existence);
         }
         let front = front(visit.query, at);
-        let Found { existence, aliases } = self.services(visit.query, visit.reply, outside, zone, front);
+        let ServiceLookup { existence, aliases } =
+            self.services(visit.query, visit.reply, outside, zone, front);
         explain(visit, outside, existence, |query| outside.reason(self::front(query, at), self.headless));
         if !aliases.is_empty() {
             return aliases::follow(visit, aliases, outside.ttl());
@@ -89,14 +90,14 @@ impl Plugin for K8sExternal {
 }
 
 impl K8sExternal {
-    /// The longest of our zones the name is in, and where it begins.
+    /// The closest of our zones, and its offset in the name.
     fn zone_of(&self, name: Name<'_>) -> Option<(&Zone, usize)> {
         let zones = self.zones.iter();
         zones.filter_map(|zone| Some((zone, name.offset_of(zone.name.as_name())?))).min_by_key(|(_, at)| *at)
     }
 }
 
-/// Notes the reason of an answer, or what is not known of the cluster if the reason would take that for absent.
+/// Notes the reason of an answer, or the unlisted kinds if the answer depends on them.
 fn explain(
     visit: &mut Visit<'_>,
     outside: &dyn Outside,
@@ -107,7 +108,7 @@ fn explain(
         let mut unknown = outside.unknown();
         let is_false = existence == Existence::Unknown;
         if is_false && unknown.is_empty() {
-            unknown.push("the cluster became known completely while it was asked; try again".to_owned());
+            unknown.push("the cluster was synced during this query; try again".to_owned());
         }
         visit.note_unless_unknown(unknown, is_false, reason);
     }

@@ -10,13 +10,13 @@ use super::{K8sExternal, Zone};
 use crate::parse::Fallthrough;
 
 const DEFAULT_TTL: u32 = 5;
-const MOST_TTL: i64 = 3600;
+const MAX_TTL: i64 = 3600;
 const DEFAULT_APEX: &str = "dns";
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let (mut zones, mut ttl, mut apex) = (Vec::new(), DEFAULT_TTL, DEFAULT_APEX);
     let (mut headless, mut fallthrough) = (false, Fallthrough::default());
-    // Of several lines the zones of the last one count, and all options.
+    // Of several directives, the last one's zones count, and the options of all.
     while s.c.next() {
         let args = s.c.remaining_args();
         zones = s.zones(&args);
@@ -32,19 +32,19 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     }
     if !s.has_directive("kubernetes") {
         let error = s.c.bare_err("kubernetes plugin not loaded");
-        return Err(
-            error.help("this plugin answers from the data of `kubernetes`, which must be in the same block")
-        );
+        return Err(error.help("add `kubernetes` to this server block: k8s_external answers from its data"));
     }
     let zones = zones.into_iter().map(|zone| Zone::new(zone, apex)).collect::<Option<Vec<Zone>>>();
-    let zones = zones.ok_or_else(|| s.c.bare_err(format_args!("no name can be made of apex '{apex}'")))?;
+    let zones = zones.ok_or_else(|| {
+        s.c.bare_err(format_args!("apex: expected labels that make a valid name, got '{apex}'"))
+    })?;
     s.settings().outside = true;
     s.add(K8sExternal { zones, ttl, headless, fallthrough, cluster: OnceLock::new() });
     Ok(())
 }
 
 impl Zone {
-    /// None if there is no room for the names in it, or the apex is none.
+    /// None if a name would be too long, or the apex is invalid.
     fn new(name: NameBuf, apex: &str) -> Option<Zone> {
         let spelt = NameBuf::parse(apex).ok().filter(|apex| !apex.as_name().is_root())?;
         let labels: Vec<&[u8]> = spelt.as_name().labels().collect();
@@ -59,7 +59,7 @@ impl Zone {
     }
 }
 
-/// The argument of an option; what comes behind it is let pass.
+/// The first argument of an option; CoreDNS ignores the others.
 fn first<'a>(c: &mut Dispenser<'a>) -> Result<&'a str, Diagnostic> {
     c.remaining_args().first().copied().ok_or_else(|| c.arg_err())
 }
@@ -68,7 +68,7 @@ fn ttl(c: &mut Dispenser<'_>) -> Result<u32, Diagnostic> {
     let text = first(c)?;
     let number = golang::atoi(text).map_err(|error| c.bare_err(error))?;
     match u32::try_from(number) {
-        Ok(ttl) if number <= MOST_TTL => Ok(ttl),
-        _ => Err(c.err(format_args!("ttl must be in range [0, {MOST_TTL}]: {number}"))),
+        Ok(ttl) if number <= MAX_TTL => Ok(ttl),
+        _ => Err(c.err(format_args!("ttl must be in range [0, {MAX_TTL}]: {number}"))),
     }
 }

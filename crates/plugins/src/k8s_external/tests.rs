@@ -17,7 +17,7 @@ spec:
   ports: [{ name: http, port: 80 }, { name: dns, port: 53, protocol: UDP }]
 status: { loadBalancer: { ingress: [{ ip: 192.0.2.2 }, { ip: 192.0.2.1 }] } }
 ---
-# A load balancer with a name, and one that nobody knows.
+# A load balancer with a hostname, and one whose hostname does not exist.
 apiVersion: v1
 kind: Service
 metadata: { name: lb, namespace: shop }
@@ -56,7 +56,7 @@ endpoints:
   - { addresses: [10.244.0.1], hostname: db-0 }
   - { addresses: [10.244.0.2] }
 ---
-# Headless, but with an address outside, which wins.
+# Headless, but with an external address, which takes precedence.
 apiVersion: v1
 kind: Service
 metadata: { name: out, namespace: shop }
@@ -110,7 +110,7 @@ _http._tcp.web.shop.example.org A
     _http._tcp.web.shop.example.org. 5 IN A 192.0.2.2
 _http._udp.web.shop.example.org A
     NXDOMAIN, SOA example.org.
-# Any name below is the Service itself, as long as nobody asks for endpoints.
+# Without `headless`, any name below is the Service itself.
 x.web.shop.example.org A
     NOERROR
     x.web.shop.example.org. 5 IN A 192.0.2.1
@@ -152,7 +152,7 @@ fn srv() {
         &corefile("ttl 9", "", "example.org"),
         CLUSTER,
         "
-# Four addresses, one of them twice, with two ports each; the times are the cluster's and the zone's.
+# Four addresses, one of them twice, with two ports each; SRV has the TTL of kubernetes, addresses that of the zone.
 web.shop.Example.org SRV
     NOERROR
     web.shop.Example.org. 7 IN SRV 0 12 80 web.shop.example.org.
@@ -176,7 +176,7 @@ _http._tcp.lb.shop.example.org SRV
 }
 
 #[test]
-fn load_balancers_with_names() {
+fn load_balancers_with_hostnames() {
     check(
         &corefile("", "", "example.org"),
         CLUSTER,
@@ -192,7 +192,7 @@ lb.shop.example.org AAAA
     lb.example.net. 3600 IN AAAA 2001:db8::b1
 lb.shop.example.org TXT
     NOERROR, SOA example.org.
-# whoami answers without an answer, and a balancer that is neither named nor addressed is none.
+# whoami has no answer records for the target, and an ingress without hostname and address is ignored.
 lost.shop.example.org A
     NOERROR
     lost.shop.example.org. 5 IN A 192.0.2.3
@@ -225,13 +225,13 @@ _sql._tcp.db.shop.example.org SRV
     _sql._tcp.db.shop.example.org. 7 IN SRV 0 50 5432 db-0.db.shop.example.org.
     additional: 10-244-0-2.db.shop.example.org. 5 IN A 10.244.0.2
     additional: db-0.db.shop.example.org. 5 IN A 10.244.0.1
-# An endpoint of a Service inside has a name, the Service has none.
+# An endpoint of a Service without external addresses has a name, the Service has none.
 i-0.inside.shop.example.org A
     NOERROR
     i-0.inside.shop.example.org. 5 IN A 10.244.0.9
 inside.shop.example.org A
     NXDOMAIN, SOA example.org.
-# An address outside counts more than endpoints.
+# An external address takes precedence over endpoints.
 out.shop.example.org A
     NOERROR
     out.shop.example.org. 5 IN A 192.0.2.9
@@ -240,7 +240,7 @@ out.shop.example.org A
 }
 
 #[test]
-fn names_of_addresses() {
+fn ptr_records() {
     let table = "
 1.2.0.192.in-addr.arpa PTR
     NOERROR
@@ -249,7 +249,7 @@ fn names_of_addresses() {
 1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa PTR
     NOERROR
     1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa. 5 IN PTR web.shop.example.org.
-# An address inside is none outside.
+# A cluster IP is not an external address.
 7.0.96.10.in-addr.arpa PTR
     NXDOMAIN, SOA in-addr.arpa.
 1.2.0.192.in-addr.arpa A
@@ -270,7 +270,7 @@ fn names_of_addresses() {
 }
 
 #[test]
-fn the_zone_itself() {
+fn zone_apex() {
     let served = serve(&corefile("apex Ns\nttl 30", "", "example.org"), CLUSTER);
     check_on(
         &served,
@@ -290,7 +290,7 @@ x.ns.example.org A
     NXDOMAIN, SOA example.org.
 x.ns1.ns.example.org A
     NXDOMAIN, SOA example.org.
-# With another apex this is a namespace that is not there.
+# With another apex this is a namespace that does not exist.
 dns.example.org A
     NXDOMAIN, SOA example.org.
 ",
@@ -304,7 +304,7 @@ dns.example.org A
 }
 
 #[test]
-fn what_is_not_here_may_be_elsewhere() {
+fn fallthrough() {
     check(
         &corefile("fallthrough shop.example.org", "", "example.org"),
         CLUSTER,
@@ -313,7 +313,7 @@ nosuch.shop.example.org TXT
     NOERROR
     additional: nosuch.shop.example.org. 0 IN A 10.240.0.1
     additional: _udp.nosuch.shop.example.org. 0 IN SRV 0 0 40212 .
-# What is here without records of the type stays here.
+# A name that exists without records of the type does not fall through.
 web.shop.example.org TXT
     NOERROR, SOA example.org.
 nosuch.bank.example.org A
@@ -323,7 +323,7 @@ nosuch.bank.example.org A
 }
 
 #[test]
-fn other_options_of_the_cluster_count() {
+fn options_of_kubernetes_apply() {
     check(
         &corefile("headless", "namespaces bank\nnoendpoints", "example.org"),
         CLUSTER,
@@ -343,22 +343,31 @@ fn reasons() {
     for (question, reason) in [
         (
             "web.shop.example.org A",
-            "Service shop/web is reached from outside at 192.0.2.1, 2001:db8::1, 192.0.2.2",
+            "Service shop/web has external addresses 192.0.2.1, 2001:db8::1, 192.0.2.2",
         ),
-        ("lb.shop.example.org A", "Service shop/lb is reached from outside at lb.Example.net"),
+        ("lb.shop.example.org A", "Service shop/lb has external addresses lb.Example.net"),
         (
             "db.shop.example.org A",
             "Service shop/db has endpoints 10.244.0.1, 10.244.0.2 (EndpointSlice shop/db-1)",
         ),
-        ("x.db.shop.example.org A", "Service shop/db has no such ready endpoints (EndpointSlice shop/db-1)"),
-        ("inside.shop.example.org A", "Service shop/inside has neither external IPs nor a load balancer"),
+        (
+            "x.db.shop.example.org A",
+            "Service shop/db has no matching ready endpoints (EndpointSlice shop/db-1)",
+        ),
+        (
+            "inside.shop.example.org A",
+            "Service shop/inside has neither externalIPs nor load balancer addresses",
+        ),
         ("_x._tcp.web.shop.example.org SRV", "Service shop/web has no port x of protocol tcp"),
         ("nosuch.shop.example.org A", "Service shop/nosuch does not exist"),
         ("web.nosuch.example.org A", "namespace nosuch does not exist"),
-        ("shop.example.org A", "namespace shop only has names below it"),
-        ("a.b.c.web.shop.example.org A", "names outside have another form"),
-        ("example.org NS", "example.org. is the zone itself"),
-        ("ns1.dns.example.org A", "the name server of example.org."),
+        ("shop.example.org A", "namespace shop has no records of its own, only names below it"),
+        (
+            "a.b.c.web.shop.example.org A",
+            "not a name the k8s_external plugin serves: expected SERVICE.NAMESPACE.ZONE",
+        ),
+        ("example.org NS", "example.org. is the zone apex"),
+        ("ns1.dns.example.org A", "name server of example.org."),
         ("1.2.0.192.in-addr.arpa PTR", "192.0.2.1 is an external address of Services web.shop., also.bank."),
         ("9.9.9.9.in-addr.arpa PTR", "no Service has the external address 9.9.9.9"),
     ] {
@@ -389,7 +398,7 @@ fn mistakes() {
             "apex",
             "plugin/k8s_external: Corefile:3 - Error during parsing: Wrong argument count or unexpected line ending after 'apex'",
         ),
-        ("apex a..b", "plugin/k8s_external: no name can be made of apex 'a..b'"),
+        ("apex a..b", "plugin/k8s_external: apex: expected labels that make a valid name, got 'a..b'"),
         ("nosuch", "plugin/k8s_external: Corefile:3 - Error during parsing: unknown property 'nosuch'"),
     ] {
         assert_eq!(error(&format!("k8s_external example.org {{\n{options}\n}}")), expected);
