@@ -1,19 +1,19 @@
-//! How many queries were answered along a search path, for each server the block is part of.
+//! Counts queries answered by a search, per server of the block.
 
 use std::sync::{Arc, OnceLock};
 
 use metrics::{Counter, Family, registry};
 
-/// Series appear with their first event, as in CoreDNS.
+/// A series appears with its first event, as in CoreDNS.
 pub(super) struct Counters {
-    /// None if something else has taken the name; then nobody sees what is counted.
+    /// None if the metric name is taken; then nothing is exported.
     family: Option<Arc<Family<Counter>>>,
     servers: OnceLock<Vec<Server>>,
 }
 
 struct Server {
     label: String,
-    made: OnceLock<Arc<Counter>>,
+    counter: OnceLock<Arc<Counter>>,
 }
 
 impl Counters {
@@ -26,7 +26,7 @@ impl Counters {
         let mut servers: Vec<Server> = Vec::new();
         for label in labels {
             if !servers.iter().any(|known| known.label == label) {
-                servers.push(Server { label: label.to_owned(), made: OnceLock::new() });
+                servers.push(Server { label: label.to_owned(), counter: OnceLock::new() });
             }
         }
         let _ = self.servers.set(servers);
@@ -35,7 +35,7 @@ impl Counters {
     pub fn count(&self, label: &str) {
         let server = self.servers.get().and_then(|all| all.iter().find(|server| server.label == label));
         if let (Some(server), Some(family)) = (server, &self.family) {
-            server.made.get_or_init(|| family.with(&[label])).inc();
+            server.counter.get_or_init(|| family.with(&[label])).inc();
         }
     }
 }

@@ -1,14 +1,14 @@
-//! Follows the search path of a client on the server, so that a short name costs one query instead of one per domain.
+//! Searches the client's search path on the server, so that a short name costs one query instead of one per domain.
 //!
 //! ```text
-//! www.example.org.shop.svc.cluster.local        what the client tries first
+//! www.example.org.shop.svc.cluster.local        the client's first query
 //!   ├─ www.example.org.shop.svc.cluster.local   NXDOMAIN, kept
 //!   ├─ www.example.org.svc.cluster.local        NXDOMAIN
 //!   ├─ www.example.org.cluster.local            NXDOMAIN
-//!   └─ www.example.org                          answered: a CNAME leads from the first name to this one
+//!   └─ www.example.org                          answered, with a CNAME from the first name to this one
 //! ```
 //!
-//! If no domain has the name, the client gets what came first. Plugins below are asked once per domain; those above
+//! If no domain has the name, the client gets the first reply. Plugins below get one query per domain, plugins above
 //! see one query.
 
 mod counters;
@@ -28,24 +28,24 @@ pub(crate) use setup::setup;
 
 struct Autopath {
     zones: Vec<NameBuf>,
-    /// The same for all clients, the root last; for want of a plugin that knows better.
+    /// The path of all clients, root last; unused if `from` names a plugin.
     path: Vec<NameBuf>,
-    /// The plugin that knows the path of each client, by name.
+    /// Name of the plugin that provides a path per client.
     from: Option<String>,
     source: OnceLock<Arc<dyn Plugin>>,
     counters: Counters,
 }
 
-/// What is remembered of a query once the first domain did not have the name.
+/// The state of a search after the first domain.
 struct Search {
     path: Vec<NameBuf>,
     outcome: Outcome,
     reply: Reply,
 }
 
-/// In `slot.words`: which domain is asked, counted from 1.
+/// Index in `slot.words`: the current domain, counted from 1.
 const DOMAIN: usize = 0;
-/// In `slot.words`: how many octets of the name are left of the first domain.
+/// Index in `slot.words`: the offset of the first domain in the name.
 const AT: usize = 1;
 
 impl Plugin for Autopath {
@@ -60,35 +60,37 @@ impl Plugin for Autopath {
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let question = &visit.query.question;
         let (name, lower) = (question.name(), question.lower());
-        // Nobody searches for a zone to transfer.
+        // Zone transfers are never searched.
         let transfer = matches!(question.qtype, Rtype::AXFR | Rtype::IXFR);
         if transfer || !is_under_any(lower, &self.zones) {
             return Step::Next;
         }
-        let (mut at, mut is_known) = (None, false);
+        let (mut at, mut has_path) = (None, false);
         self.each_domain(lower, visit.client, &mut |first| {
-            is_known = true;
-            // The domain itself is nothing that anybody searches for in it.
+            has_path = true;
+            // The domain itself is not a name to search for.
             at = lower.offset_of(first).filter(|at| *at > 0 || first.is_root());
             false
         });
         let Some(at) = at else {
-            visit.note(|_| match is_known {
-                true => "the client does not begin a search with this name".to_owned(),
-                false => "nobody knows where the client searches".to_owned(),
+            visit.note(|_| match has_path {
+                true => {
+                    "no search: the name is not in the first domain of the client's search path".to_owned()
+                }
+                false => "no search: the client's search path is not known".to_owned(),
             });
             return Step::Next;
         };
         let Some(domain) = lower.wire().get(at..).and_then(Name::from_wire) else { return Step::Next };
-        // Below, the domain is spelt as the search path has it.
-        let is_spelt_so = name.wire().ends_with(domain.wire());
-        let respelt = if is_spelt_so { None } else { with_domain(question, at, domain) };
+        // Plugins below see the domain in the case of the search path.
+        let same_case = name.wire().ends_with(domain.wire());
+        let respelt = if same_case { None } else { with_domain(question, at, domain) };
         visit.slot().words[DOMAIN] = 1;
         visit.slot().words[AT] = at as u64;
         visit.note(|query| {
             let name = query.question.lower();
             let domain = name.wire().get(at..).and_then(Name::from_wire).unwrap_or(name);
-            format!("the client searches in {domain} first")
+            format!("first domain of the client's search path is {domain}")
         });
         if let Some(question) = respelt {
             visit.ask(question);
@@ -97,20 +99,20 @@ impl Plugin for Autopath {
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        let asked = visit.slot().words[DOMAIN] as usize;
-        if asked == 0 {
+        let domain = visit.slot().words[DOMAIN] as usize;
+        if domain == 0 {
             return Turn::Up;
         }
         match visit.outcome() {
-            Outcome::Records if visit.reply.rcode != Rcode::NXDOMAIN && !is_code_alone(visit) => {
-                visit.note(|_| format!("domain {asked} of the search path has the name"));
-                lead_to_answer(visit.reply, &visit.query.question);
+            Outcome::Records if visit.reply.rcode != Rcode::NXDOMAIN && !is_rcode_only(visit) => {
+                visit.note(|_| format!("domain {domain} of the search path has the name"));
+                prepend_cname(visit.reply, &visit.query.question);
                 self.counters.count(visit.server());
                 Turn::Up
             }
-            // What went wrong there would go wrong elsewhere.
+            // An error would repeat in the other domains.
             Outcome::Failure if visit.error().is_some() => Turn::Up,
-            Outcome::Records | Outcome::Failure | Outcome::Drop => self.go_on(visit, asked),
+            Outcome::Records | Outcome::Failure | Outcome::Drop => self.try_next_domain(visit, domain),
         }
     }
 
@@ -133,7 +135,7 @@ impl Plugin for Autopath {
 }
 
 impl Autopath {
-    /// Tells `each` the domains in which the client searches, until it says false.
+    /// Calls `each` with the domains of the client's search path, until it returns false.
     fn each_domain(&self, name: Name<'_>, client: &Client, each: &mut dyn FnMut(Name<'_>) -> bool) {
         match self.source.get().and_then(|plugin| plugin.as_search_path()) {
             Some(source) => source.search_path(name, client, each),
@@ -143,32 +145,34 @@ impl Autopath {
         }
     }
 
-    /// Asks in the next domain; `asked` of them did not have the name.
-    fn go_on(&self, visit: &mut Visit<'_>, asked: usize) -> Turn {
-        let kept = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Search>().ok());
-        let Some(search) = kept.or_else(|| self.first_missed(visit)) else { return Turn::Up };
+    /// Queries the next domain after the first `tried` ones.
+    fn try_next_domain(&self, visit: &mut Visit<'_>, tried: usize) -> Turn {
+        let saved = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Search>().ok());
+        let Some(search) = saved.or_else(|| self.save_first_reply(visit)) else { return Turn::Up };
         let at = visit.slot().words[AT] as usize;
-        let rest = search.path.iter().enumerate().skip(asked);
-        // A name that becomes too long is nowhere.
+        let rest = search.path.iter().enumerate().skip(tried);
+        // A domain that makes the name too long is skipped.
         let next = rest
             .filter_map(|(n, domain)| Some((n, with_domain(&visit.query.question, at, domain.as_name())?)))
             .next();
         let Some((n, question)) = next else {
-            visit.note(|_| "no domain of the search path has the name: the first reply stands".to_owned());
+            visit.note(|_| {
+                "no domain of the search path has the name; the client gets the first reply".to_owned()
+            });
             visit.reply.copy_from(&search.reply);
             visit.set_outcome(search.outcome);
             return Turn::Up;
         };
-        visit.note(|_| format!("not there: asks for {}", question.name()));
+        visit.note(|_| format!("no such name; querying {}", question.name()));
         visit.slot().words[DOMAIN] = n as u64 + 1;
         visit.slot().boxed = Some(search);
         visit.ask(question);
         Turn::Again
     }
 
-    /// Keeps what came of the first domain. None if the client does not search there any more, as when its address
-    /// went to another pod in the meantime.
-    fn first_missed(&self, visit: &mut Visit<'_>) -> Option<Box<Search>> {
+    /// Saves the reply of the first domain. None if the client's search path has changed, because its address moved to
+    /// another pod.
+    fn save_first_reply(&self, visit: &mut Visit<'_>) -> Option<Box<Search>> {
         let name = visit.query.question.lower();
         let mut path: Vec<NameBuf> = Vec::new();
         self.each_domain(name, visit.client, &mut |domain| {
@@ -180,7 +184,7 @@ impl Autopath {
             return None;
         }
         let mut reply = Reply::new();
-        if is_code_alone(visit) {
+        if is_rcode_only(visit) {
             reply.begin_error(visit.query, visit.reply.rcode);
             return Some(Box::new(Search { path, outcome: Outcome::Failure, reply }));
         }
@@ -189,8 +193,8 @@ impl Autopath {
     }
 }
 
-/// Whether the reply counts for no more than its code.
-fn is_code_alone(visit: &Visit<'_>) -> bool {
+/// Whether only the rcode of the reply counts, as in CoreDNS for plugins that return one.
+fn is_rcode_only(visit: &Visit<'_>) -> bool {
     let plugin = visit.answered_at().and_then(|place| visit.block().chain().get(place));
     matches!(visit.reply.rcode, Rcode::REFUSED | Rcode::FORMERR | Rcode::NOTIMP)
         && plugin.is_some_and(|plugin| plugin.returns_codes())
@@ -206,12 +210,12 @@ fn with_domain(question: &Question, at: usize, domain: Name<'_>) -> Option<Quest
     Some(Question::new(Name::from_wire(room)?, question.qtype, question.qclass))
 }
 
-/// Puts a CNAME record in front that leads from the question to the first name in the answer that is another one.
-fn lead_to_answer(reply: &mut Reply, question: &Question) {
-    let asked = question.name();
+/// Prepends a CNAME record from the question to the first owner in the answer that differs.
+fn prepend_cname(reply: &mut Reply, question: &Question) {
+    let queried = question.name();
     let other = reply.section(Section::Answer).iter().find_map(|record| {
-        let owner = reply.owner(record, asked);
-        (!owner.eq_ignore_case(asked)).then(|| (owner.to_buf(), record.ttl))
+        let owner = reply.owner(record, queried);
+        (!owner.eq_ignore_case(queried)).then(|| (owner.to_buf(), record.ttl))
     });
     if let Some((target, ttl)) = other {
         push_cname(reply, Owner::Question(0), ttl, target.as_name());

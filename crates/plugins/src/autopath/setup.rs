@@ -13,21 +13,23 @@ use crate::resolv_conf;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let (mut zones, mut path, mut from) = (Vec::new(), Vec::new(), None);
-    // Of several lines the last one counts, but a plugin once named stays.
+    // Of several directives the last one counts, but a plugin stays once named.
     while s.c.next() {
         let args = s.c.remaining_args();
-        let Some((&source, of)) = args.split_last() else {
+        let Some((&source, zone_args)) = args.split_last() else {
             let error = s.c.bare_err("no resolv-conf specified");
-            return Err(error.help("write `autopath @kubernetes`, or a file with a line `search DOMAIN...`"));
+            return Err(
+                error.help("write `autopath @kubernetes`, or name a file with a line `search DOMAIN...`")
+            );
         };
         match source.strip_prefix('@') {
             Some(plugin) => from = Some(plugin.to_owned()),
             None => path = read(s, source)?,
         }
-        zones = s.zones(of);
+        zones = s.zones(zone_args);
     }
     if let Some(plugin) = from.as_deref().filter(|plugin| !s.has_directive(plugin)) {
-        let text = format!("there is no plugin {plugin} in this block to ask for search paths");
+        let text = format!("autopath has no effect: plugin {plugin} is not in this server block");
         s.warn(s.c.warning(text).in_plugin("autopath"));
     }
     let source = OnceLock::new();
@@ -35,7 +37,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// The domains of a file, and the root, since a name may be complete as it is.
+/// The domains of a file, and the root, because a name may be fully qualified.
 fn read(s: &Setup<'_>, file: &str) -> Result<Vec<NameBuf>, Diagnostic> {
     let mut path = resolv_conf::search_path(Path::new(file)).map_err(|error| {
         let (name, why) = (golang::quoted(file), golang::system_error(&error));

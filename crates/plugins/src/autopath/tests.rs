@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use crate::harness::{answer, configure, refused, service};
 use crate::kubernetes::tests::{check_on, serve};
 
-/// Three domains; `hosts` knows a name in each, and one that is complete.
+/// Three domains; `hosts` has a name in each, and one that is fully qualified.
 fn searching(lines: &str) -> (String, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     fs::write(
@@ -39,12 +39,12 @@ fn the_first_domain_that_has_the_name_answers() {
             "NOERROR qr,aa\nanswer: complete.a.example. 3600 IN CNAME complete.\n\
              answer: complete. 3600 IN A 10.0.0.4\n",
         ),
-        // Nothing of the type is an answer too.
+        // NODATA is an answer too.
         ("two.a.example AAAA", "NOERROR qr,aa\n"),
-        // Only the first domain begins a search.
+        // Only names in the first domain are searched.
         ("one.b.example A", "SERVFAIL qr\n"),
         ("two.b.example A", "NOERROR qr,aa\nanswer: two.b.example. 3600 IN A 10.0.0.2\n"),
-        // The domain itself is no name in it.
+        // The domain itself is not searched.
         ("a.example A", "SERVFAIL qr\n"),
         (". A", "SERVFAIL qr\n"),
         ("two.a.example AXFR tcp", "SERVFAIL qr\n"),
@@ -54,7 +54,7 @@ fn the_first_domain_that_has_the_name_answers() {
 }
 
 #[test]
-fn zones_say_which_names_are_searched_for() {
+fn zones_limit_which_names_are_searched() {
     let (corefile, _folder) = searching("a.example other FILE");
     let found = "NOERROR qr,aa\nanswer: two.a.example. 3600 IN CNAME two.b.example.\n\
                  answer: two.b.example. 3600 IN A 10.0.0.2\n";
@@ -63,7 +63,7 @@ fn zones_say_which_names_are_searched_for() {
     assert_eq!(answer(&service(&corefile), "two.a.example A"), "SERVFAIL qr\n");
 }
 
-/// Where a template refuses the name the search goes on; where an ACL does, it ends.
+/// REFUSED from a template continues the search; REFUSED from an ACL ends it.
 #[test]
 fn refusals() {
     let found = "NOERROR qr,aa\nanswer: two.a.example. 3600 IN CNAME two.b.example.\n\
@@ -142,50 +142,53 @@ complete.shop.svc.cluster.local A from=10.240.0.1
     NOERROR
     complete.shop.svc.cluster.local. 3600 IN CNAME complete.
     complete. 3600 IN A 10.0.0.4
-# Another alias stands in front of the one that is there.
+# The CNAME of the search precedes the existing one.
 out.shop.svc.cluster.local A from=10.240.0.1
     NOERROR
     out.shop.svc.cluster.local. 3600 IN CNAME complete.
     out.shop.svc.cluster.local. 5 IN CNAME complete.
     complete. 3600 IN A 10.0.0.4
-# Somebody else's namespace, and nobody's pod.
+# Another pod's namespace, and an address without a pod.
 complete.bank.svc.cluster.local A from=10.240.0.1
     NXDOMAIN, SOA cluster.local.
 complete.shop.svc.cluster.local A from=10.240.0.2
     NXDOMAIN, SOA cluster.local.
-# Not below: the namespace itself.
+# The namespace itself.
 shop.svc.cluster.local A from=10.240.0.1
     NOERROR, SOA cluster.local.
 ",
     );
     let notes = served.ask("web.bank.Shop.svc.cluster.local A from=10.240.0.1").notes;
     for text in [
-        "the client searches in shop.svc.cluster.local. first",
-        "not there: asks for web.bank.svc.cluster.local.",
+        "first domain of the client's search path is shop.svc.cluster.local.",
+        "no such name; querying web.bank.svc.cluster.local.",
         "domain 2 of the search path has the name",
     ] {
-        let said = notes.iter().any(|note| note.plugin == "autopath" && note.text == text);
-        assert!(said, "{text}: {notes:?}");
+        let noted = notes.iter().any(|note| note.plugin == "autopath" && note.text == text);
+        assert!(noted, "{text}: {notes:?}");
     }
 }
 
 #[test]
-fn names_that_are_not_searched_for_have_a_reason() {
+fn explain_names_that_are_not_searched() {
     let manifests = format!("{CLUSTER}---{}", POD.replace("NAMESPACE", "shop"));
     let served = serve(COREFILE, &manifests);
     for (question, reason) in [
-        ("web.bank.svc.cluster.local A from=10.240.0.1", "the client does not begin a search with this name"),
-        ("web.bank.svc.cluster.local A from=10.240.0.2", "nobody knows where the client searches"),
+        (
+            "web.bank.svc.cluster.local A from=10.240.0.1",
+            "no search: the name is not in the first domain of the client's search path",
+        ),
+        ("web.bank.svc.cluster.local A from=10.240.0.2", "no search: the client's search path is not known"),
     ] {
         let notes = served.ask(question).notes;
-        let said = notes.iter().any(|note| note.plugin == "autopath" && note.text == reason);
-        assert!(said, "{question}: {notes:?}");
+        let noted = notes.iter().any(|note| note.plugin == "autopath" && note.text == reason);
+        assert!(noted, "{question}: {notes:?}");
     }
 }
 
-/// Names that nobody has, with a plugin behind the cluster that denies.
+/// Names in no domain, with a plugin after kubernetes that answers NXDOMAIN.
 #[test]
-fn the_first_reply_stands_if_nobody_has_the_name() {
+fn the_client_gets_the_first_reply_if_no_domain_has_the_name() {
     let manifests = format!("{CLUSTER}---{}", POD.replace("NAMESPACE", "shop"));
     let corefile = COREFILE.replace("kubernetes cluster.local {", "kubernetes . {");
     let corefile = corefile.replace("fallthrough cluster.local", "fallthrough");
@@ -206,12 +209,12 @@ NoSuch.Shop.svc A from=10.240.0.1
 ",
     );
     let notes = served.ask("nosuch.shop.svc A from=10.240.0.1").notes;
-    assert!(notes.iter().any(|note| note.text.ends_with("the first reply stands")), "{notes:?}");
+    assert!(notes.iter().any(|note| note.text.ends_with("the client gets the first reply")), "{notes:?}");
 }
 
-/// Pods that nobody verified are not known.
+/// Pods are watched with `pods verified` only.
 #[test]
-fn other_modes_of_pods_search_nowhere() {
+fn other_modes_of_pods_do_not_search() {
     let manifests = format!("{CLUSTER}---{}", POD.replace("NAMESPACE", "shop"));
     for mode in ["disabled", "insecure"] {
         let served = serve(&COREFILE.replace("verified", mode), &manifests);
@@ -225,9 +228,9 @@ complete.shop.svc.cluster.local A from=10.240.0.1
     }
 }
 
-/// The address goes from a pod to one of another namespace: the next query after the change is searched for there.
+/// The address moves to a pod in another namespace: the next query after the change is searched there.
 #[test]
-fn a_reused_address_is_right_at_once() {
+fn a_reused_address_is_searched_in_the_new_namespace() {
     let pod = |namespace: &str| POD.replace("NAMESPACE", namespace);
     let served = serve(COREFILE, &format!("{CLUSTER}---{}", pod("shop")));
     let searched = |namespace: &str| {
@@ -238,10 +241,10 @@ fn a_reused_address_is_right_at_once() {
     fs::write(served.folder.path().join("cluster.yaml"), format!("{CLUSTER}---{}", pod("bank"))).unwrap();
     let end = Instant::now() + Duration::from_secs(20);
     while !searched("bank") {
-        assert!(Instant::now() < end, "the new pod is never known");
+        assert!(Instant::now() < end, "the new pod is not indexed");
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(!searched("shop"), "the old namespace is gone with the pod");
+    assert!(!searched("shop"), "the old namespace is still searched");
 }
 
 #[test]
@@ -254,14 +257,14 @@ fn mistakes() {
     let config = configure(".:53 {\nautopath @whoami\nwhoami\n}\n").unwrap();
     let error = config.prepare().unwrap_err();
     assert_eq!(error, "plugin/autopath: whoami does not implement the AutoPather interface");
-    // A plugin that is not there is only warned about, and nothing is searched.
+    // A plugin that is not in the block only causes a warning, and nothing is searched.
     let config = configure(".:53 {\nautopath @kubernetes\nwhoami\n}\n").unwrap();
     config.prepare().unwrap();
     assert_eq!(config.warnings.len(), 1);
 }
 
 #[test]
-fn what_is_found_is_counted() {
+fn successful_searches_are_counted() {
     let (corefile, _folder) = searching("FILE");
     let service = service(&corefile.replace(":53", ":7151"));
     for question in ["one.a.example A", "two.a.example A", "nosuch.a.example A", "two.b.example A"] {
