@@ -1,10 +1,10 @@
-//! Kubernetes federation, version 1: a service of a federation is answered by this cluster if it has it, and else by
-//! an alias into the federation's own domain, where all clusters publish theirs.
+//! Kubernetes federation, version 1: answers for a federated service from this cluster if it has the service, and else
+//! with a CNAME into the federation's domain, where all clusters publish theirs.
 //!
 //! ```text
 //! nginx.shop.prod.svc.cluster.local
-//!   ├─ asked below as  nginx.shop.svc.cluster.local ─→ found: that answer, under the name that was asked for
-//!   └─ no such name:   CNAME nginx.shop.prod.svc.ZONE.REGION.DOMAIN, and what is found there
+//!   ├─ queried below as nginx.shop.svc.cluster.local ─→ found: that answer, with the original name
+//!   └─ NXDOMAIN: CNAME nginx.shop.prod.svc.ZONE.REGION.DOMAIN, and the records of that name
 //! ```
 
 mod name;
@@ -15,10 +15,10 @@ mod tests;
 use server::{Found, Hooks, Lookup, Plugin, Step, Turn, Visit, task};
 use wire::{Flags, NameBuf, Owner, Question, Rcode, Rtype, Section};
 
-use name::Federated;
+use name::FederatedName;
 pub(crate) use setup::setup;
 
-/// The alias stands in for a service that may come up here at any moment, so nobody is to keep it.
+/// TTL of the CNAME: 0, because this cluster may get the service at any moment.
 const TTL: u32 = 0;
 
 struct Federation {
@@ -30,7 +30,7 @@ struct Federation {
 struct Member {
     /// Its name, a label in lower case.
     label: Vec<u8>,
-    /// What comes after the namespace in an alias: `NAME.svc.ZONE.REGION.DOMAIN.`
+    /// The part of a CNAME target after the namespace: `NAME.svc.ZONE.REGION.DOMAIN.`
     suffix: NameBuf,
 }
 
@@ -47,28 +47,28 @@ impl Plugin for Federation {
         let question = &visit.query.question;
         let Some((federated, at)) = self.find(question) else { return Step::Next };
         let Some(local) = federated.local(question.name()) else { return Step::Next };
-        let asked = Question::new(local.as_name(), question.qtype, question.qclass);
+        let rewritten = Question::new(local.as_name(), question.qtype, question.qclass);
         visit.slot().words[0] = at as u64 + 1;
-        visit.note(|_| format!("a name of the federation {}: asks for {local} first", self.name_of(at)));
-        visit.ask(asked);
+        visit.note(|_| format!("federation {}: querying {local} first", self.federation_name(at)));
+        visit.ask(rewritten);
         Step::Next
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        // Nothing else of the walk tells for sure whether this plugin changed the question.
+        // Only the slot records reliably whether this plugin changed the question.
         if visit.slot().words[0] == 0 {
             return Turn::Up;
         }
         if visit.reply.rcode != Rcode::NXDOMAIN {
-            put_name_back(visit);
+            restore_name(visit);
             return Turn::Up;
         }
         let question = &visit.query.question;
         let (qtype, qclass) = (question.qtype, question.qclass);
         let target = self.find(question).and_then(|(name, at)| name.alias(&self.members.get(at)?.suffix));
-        // An alias too long to be a name: the denial is all there is.
+        // A target name that is too long leaves the NXDOMAIN.
         let Some(target) = target else { return Turn::Up };
-        visit.note(|_| format!("not in this cluster: an alias for {target}"));
+        visit.note(|_| format!("not in this cluster; CNAME to {target}"));
         let reply = visit.begin();
         reply.flags.set(Flags::AA, true);
         reply.push_with(Section::Answer, Owner::Question(0), Rtype::CNAME, qclass, TTL, |data| {
@@ -85,35 +85,35 @@ impl Plugin for Federation {
 }
 
 impl Federation {
-    /// The parts of the name, if it is one of a service in one of the federations, and which of them that is.
-    fn find<'q>(&self, question: &'q Question) -> Option<(Federated<'q>, usize)> {
+    /// The parts of a federated service name, and the index of its federation.
+    fn find<'q>(&self, question: &'q Question) -> Option<(FederatedName<'q>, usize)> {
         let name = question.lower();
         let within = self.zones.iter().filter_map(|zone| name.offset_of(zone.as_name()));
-        // The zone with the least left of it is the longest one.
-        let federated = Federated::read(name, within.min()?)?;
+        // The smallest offset is that of the longest zone.
+        let federated = FederatedName::parse(name, within.min()?)?;
         let at = self.members.iter().position(|member| member.label == federated.federation)?;
         Some((federated, at))
     }
 
-    fn name_of(&self, at: usize) -> String {
+    fn federation_name(&self, at: usize) -> String {
         self.members.get(at).map(|member| String::from_utf8_lossy(&member.label).into()).unwrap_or_default()
     }
 }
 
-/// What was found under the name without the federation gets the name that was asked for. Names further down a
-/// chain of aliases stay, or the chain would break.
-fn put_name_back(visit: &mut Visit<'_>) {
-    let Some(asked) = visit.asked().map(|question| question.name().to_buf()) else { return };
+/// Gives records of the rewritten name the original owner. Names further down a CNAME chain stay, or the chain would
+/// break.
+fn restore_name(visit: &mut Visit<'_>) {
+    let Some(rewritten) = visit.asked().map(|question| question.name().to_buf()) else { return };
     let question = visit.query.question.name().to_buf();
     for at in 0..visit.reply.section(Section::Answer).len() {
         let record = visit.reply.section(Section::Answer)[at];
-        if visit.reply.owner(&record, question.as_name()).eq_ignore_case(asked.as_name()) {
+        if visit.reply.owner(&record, question.as_name()).eq_ignore_case(rewritten.as_name()) {
             visit.reply.section_mut(Section::Answer)[at].owner = Owner::Question(0);
         }
     }
 }
 
-/// Adds what the alias leads to. Without it the alias alone is still an answer.
+/// Appends the records of the CNAME target; without them the CNAME alone is the answer.
 fn append(found: &Found, visit: &mut Visit<'_>) -> Turn {
     let source = found.reply();
     visit.reply.append(Section::Answer, source, found.query().question.name());

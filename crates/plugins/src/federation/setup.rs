@@ -12,19 +12,19 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         let zones = s.c.remaining_args();
         let zones = s.zones(&zones);
         let mut members: Vec<(&str, NameBuf)> = Vec::new();
-        let mut place = Place::default();
+        let mut location = ClusterLocation::default();
         while s.c.next_block() {
             match s.c.val() {
                 "upstream" => {
                     s.c.remaining_args();
-                    let text = "'upstream' has no effect: aliases are looked up through the server itself";
+                    let text = "'upstream' has no effect: CNAME targets are looked up through this server";
                     s.warn(s.c.warning(text).in_plugin("federation"));
                 }
-                "zone" => place.zone = part(&mut s.c)?,
-                "region" => place.region = part(&mut s.c)?,
+                "zone" => location.zone = part(&mut s.c)?,
+                "region" => location.region = part(&mut s.c)?,
                 name => {
                     let domain = member(&mut s.c, name)?;
-                    // A name given again counts in its last form.
+                    // The last entry of a name counts.
                     members.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
                     members.push((name, domain));
                 }
@@ -33,32 +33,34 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         if members.is_empty() {
             return Err(s.c.bare_err("at least one name to zone federation expected"));
         }
-        if place.zone.is_some() && place.region.is_none() {
+        if location.zone.is_some() && location.region.is_none() {
             let text = "'zone' has no effect without 'region'";
             s.warn(s.c.warning(text).in_plugin("federation"));
         }
         let members: Option<Vec<Member>> =
-            members.iter().map(|(name, domain)| place.member(name, domain)).collect();
-        let members = members.ok_or_else(|| s.c.bare_err("a domain is too long for names below it"))?;
+            members.iter().map(|(name, domain)| location.member(name, domain)).collect();
+        let members = members.ok_or_else(|| {
+            s.c.bare_err("federation domain too long: names below it would exceed 255 octets")
+        })?;
         s.add(Federation { zones, members });
     }
     Ok(())
 }
 
-/// Where this cluster is; aliases lead to the services nearest to it.
+/// Where this cluster is; CNAMEs lead to the services nearest to it.
 #[derive(Default)]
-struct Place {
+struct ClusterLocation {
     zone: Option<NameBuf>,
     region: Option<NameBuf>,
 }
 
-impl Place {
-    /// None if the name would become too long.
+impl ClusterLocation {
+    /// None if the name is too long.
     fn member(&self, name: &str, domain: &NameBuf) -> Option<Member> {
         let label = name.to_ascii_lowercase().into_bytes();
         let mut suffix = domain.clone();
         if let Some(region) = &self.region {
-            // The parts of an alias go from the smallest to the largest: zone, region, domain.
+            // The order of the labels is zone, region, domain.
             for part in [Some(region), self.zone.as_ref()].into_iter().flatten() {
                 let labels: Vec<&[u8]> = part.as_name().labels().collect();
                 prepend(&mut suffix, &labels).then_some(())?;
@@ -68,23 +70,24 @@ impl Place {
     }
 }
 
-/// `NAME DOMAIN`, from the name on.
+/// The domain of `NAME DOMAIN`.
 fn member(c: &mut Dispenser<'_>, name: &str) -> Result<NameBuf, Diagnostic> {
     if name.contains('.') || NameBuf::parse(name).map_or(true, |name| name.as_name().is_root()) {
-        return Err(c.err(format_args!("'{name}' is no name of a federation: it must be one label")));
+        return Err(c.err(format_args!("federation name: expected one label, got '{name}'")));
     }
     let args = c.remaining_args();
     let [domain] = args[..] else {
         return Err(c.bare_err(format_args!("need two arguments for federation, got {}", args.len())));
     };
     NameBuf::parse(&domain.to_ascii_lowercase())
-        .map_err(|error| c.err(format_args!("'{domain}' is no domain: {error}")))
+        .map_err(|error| c.err(format_args!("federation domain '{domain}': {error}")))
 }
 
-/// The argument of `zone` and `region`. An empty one, as of a variable that is not set, is none.
+/// The argument of `zone` or `region`. None if it is empty, as with an unset environment variable.
 fn part(c: &mut Dispenser<'_>) -> Result<Option<NameBuf>, Diagnostic> {
+    let option = c.val();
     let [text] = c.remaining_args()[..] else { return Err(c.arg_err()) };
     let name = NameBuf::parse(&text.to_ascii_lowercase())
-        .map_err(|error| c.err(format_args!("'{text}' is no part of a name: {error}")))?;
+        .map_err(|error| c.err(format_args!("{option} '{text}': {error}")))?;
     Ok((!name.as_name().is_root()).then_some(name))
 }

@@ -6,7 +6,7 @@ use wire::{NameBuf, Owner, Rcode, Rtype, Section};
 
 use crate::harness::{answer, configure, refused};
 
-/// A cluster with a few services in the namespace `shop`; it knows nothing else.
+/// A cluster with a few services in the namespace `shop`; any other name is NXDOMAIN.
 struct Cluster;
 
 impl Plugin for Cluster {
@@ -110,7 +110,7 @@ fn services_of_this_cluster() {
             "NOERROR qr / answer: _http._tcp.web.shop.prod.svc.cluster.local. 5 IN SRV \
              0 100 80 web.shop.svc.cluster.local. / additional: web.shop.svc.cluster.local. 5 IN A 10.0.0.1",
         ),
-        // Only the first name of a chain is the federation's.
+        // Only the first owner of a chain is restored.
         (
             "elsewhere.shop.prod.svc.cluster.local",
             "NOERROR qr / answer: elsewhere.shop.prod.svc.cluster.local. 5 IN CNAME www.example. / \
@@ -128,7 +128,7 @@ fn services_of_other_clusters() {
     let near = service("prod fed.example\nStaging Slow.Example.\nzone az-1\nregion eu");
     let far = service("prod fed.example");
     for (service, question, expected) in [
-        // There is no such name in fed.example, and hosts then fails: the alias is all that is known.
+        // The name does not exist in fed.example, and hosts then fails: the answer is the CNAME alone.
         (
             &near,
             "Mail.shop.prod.svc.cluster.local",
@@ -168,7 +168,7 @@ fn services_of_other_clusters() {
 }
 
 #[test]
-fn all_other_names_pass() {
+fn other_names_are_not_federated() {
     let service = service("prod fed.example");
     for name in [
         "cluster.local",
@@ -185,7 +185,7 @@ fn all_other_names_pass() {
 }
 
 #[test]
-fn an_alias_too_long_is_left_out() {
+fn a_cname_target_that_is_too_long_is_nxdomain() {
     let domain = format!("{0}.{0}.{0}", "d".repeat(60));
     let service = service(&format!("prod {domain}"));
     let name = format!("{}.shop.prod.svc.cluster.local", "s".repeat(63));
@@ -193,13 +193,13 @@ fn an_alias_too_long_is_left_out() {
 }
 
 #[test]
-fn the_longest_zone_counts() {
+fn the_longest_zone_matches() {
     let corefile = ". {\n federation . svc.cluster.local {\n prod fed.example\n }\n cluster\n}";
     let input = Input { name: "Corefile".into(), contents: corefile.into(), dns_port: "53".into() };
     let config =
         config::build(&input, PLUGINS, &corefile::Disk).unwrap_or_else(|errors| panic!("{errors:?}"));
     let service = config.services().next().expect("a service").1.clone();
-    // Under svc.cluster.local this is no service; under the root alone it would not be one either.
+    // Neither in svc.cluster.local nor in the root zone is this a service name.
     check(&service, "web.shop.prod.svc.cluster.local", "NXDOMAIN qr");
     check(
         &service,
@@ -230,13 +230,13 @@ fn options() {
         ("federation {\n upstream\n}", "at least one name to zone federation expected".to_owned()),
         ("federation {\n a\n}", "need two arguments for federation, got 0".to_owned()),
         ("federation {\n a b c\n}", "need two arguments for federation, got 2".to_owned()),
-        ("federation {\n a b..c\n}", format!("{place}'b..c' is no domain: a label is empty")),
-        ("federation {\n a.b c\n}", format!("{place}'a.b' is no name of a federation: it must be one label")),
+        ("federation {\n a b..c\n}", format!("{place}federation domain 'b..c': a label is empty")),
+        ("federation {\n a.b c\n}", format!("{place}federation name: expected one label, got 'a.b'")),
         (
             "federation {\n zone\n}",
             format!("{place}Wrong argument count or unexpected line ending after 'zone'"),
         ),
-        ("federation {\n region a..b\n}", format!("{place}'a..b' is no part of a name: a label is empty")),
+        ("federation {\n region a..b\n}", format!("{place}region 'a..b': a label is empty")),
     ] {
         assert_eq!(refused(&format!(". {{\n{body}\n}}")), format!("plugin/federation: {error}"));
     }
