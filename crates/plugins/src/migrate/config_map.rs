@@ -1,5 +1,5 @@
-//! A ConfigMap of Kubernetes, as `kubectl get -o yaml` and `-o json` print it: CoreDNS's holds a Corefile, kube-dns's
-//! has keys of its own.
+//! A Kubernetes ConfigMap, as `kubectl get -o yaml` and `-o json` print it: CoreDNS's contains a Corefile, kube-dns's
+//! has other keys.
 
 use corefile::Diagnostic;
 use serde::Deserialize;
@@ -20,7 +20,7 @@ struct Metadata {
     name: String,
 }
 
-/// The keys that mean something to either server. Their values are text, be it JSON inside.
+/// The keys that CoreDNS or kube-dns reads. All values are strings, some of them with JSON inside.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Data {
@@ -33,14 +33,14 @@ pub(super) struct Data {
 
 pub(super) fn migrate(name: &str, text: &str) -> Result<Migrated, Diagnostic> {
     let map: ConfigMap = serde_saphyr::from_str(text)
-        .map_err(|error| Diagnostic::error(format!("{name}: the ConfigMap cannot be read: {error}")))?;
+        .map_err(|error| Diagnostic::error(format!("{name}: invalid ConfigMap: {error}")))?;
     let data = map.data.unwrap_or_default();
     if let Some(corefile) = &data.corefile {
         return migrate_corefile(name, text, corefile);
     }
     let is_empty =
         data.stub_domains.is_none() && data.upstream_nameservers.is_none() && data.federations.is_none();
-    // kube-dns's own may well be empty: then all is as it comes.
+    // An empty ConfigMap of kube-dns is valid: all settings have their defaults.
     if is_empty && map.metadata.name != "kube-dns" {
         let keys = "Corefile, stubDomains, upstreamNameservers or federations";
         return Err(Diagnostic::error(format!("{name}: the ConfigMap has none of the keys {keys}")));
@@ -50,7 +50,7 @@ pub(super) fn migrate(name: &str, text: &str) -> Result<Migrated, Diagnostic> {
 
 fn migrate_corefile(name: &str, text: &str, corefile: &Spanned<String>) -> Result<Migrated, Diagnostic> {
     let Some(before) = lines_before(text, corefile) else {
-        // Written on one line, as in JSON: lines can only be told of the Corefile in it.
+        // The Corefile is one string, as in JSON: line numbers are those inside of it.
         return super::corefile(&format!("{name} (data.Corefile)"), &corefile.value);
     };
     let mut migrated = super::corefile(name, &corefile.value)?;
@@ -59,14 +59,14 @@ fn migrate_corefile(name: &str, text: &str, corefile: &Spanned<String>) -> Resul
     Ok(migrated)
 }
 
-/// How many lines of the ConfigMap stand before the Corefile, if it is written line by line.
+/// The number of lines before the Corefile, if it is a block scalar.
 fn lines_before(text: &str, corefile: &Spanned<String>) -> Option<u32> {
     let line = usize::try_from(corefile.referenced.line()).ok()?;
     let same = |before: usize| {
         let mut outer = text.lines().skip(before);
         corefile.value.lines().all(|inner| outer.next().is_some_and(|outer| outer.trim() == inner.trim()))
     };
-    // The value is said to begin at its mark or at its first line.
+    // The parser reports the line of the indicator or the first line of the value.
     let before = [line, line.checked_sub(1)?].into_iter().find(|before| same(*before))?;
     u32::try_from(before).ok()
 }

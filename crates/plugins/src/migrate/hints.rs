@@ -1,50 +1,48 @@
-//! What a migration leaves to people: said, and nothing changed for it.
+//! Notes about things that a migration does not change.
 
 use corefile::{Document, Item, ItemKind, Token};
 
-use super::lines::{Lines, written};
+use super::lines::{Lines, source_text};
 use super::script::{Script, sites};
 
-/// Plugins that kubeadm puts into every Corefile by now, and what for.
-const LATER: &[(&str, &str)] = &[
-    ("ready", "tells Kubernetes when the server can serve"),
-    ("loop", "finds forwarding loops at the start"),
-    ("reload", "takes changes of the Corefile over"),
+/// Plugins that kubeadm now puts into every Corefile, and their purpose.
+const RECOMMENDED: &[(&str, &str)] = &[
+    ("ready", "it reports readiness to Kubernetes"),
+    ("loop", "it detects forwarding loops at startup"),
+    ("reload", "it applies changes of the Corefile"),
 ];
 
-/// Plugins that are gone with nothing in their place that could be written down here.
-const GONE: &[(&str, &str)] = &[(
-    "reverse",
-    "'reverse' is gone since CoreDNS 1.2: write its records as 'template'; it is left as it is",
-)];
+/// Plugins that CoreDNS removed without an automatic replacement.
+const REMOVED_PLUGINS: &[(&str, &str)] =
+    &[("reverse", "'reverse' was removed in CoreDNS 1.2 and is kept as it is: replace it by 'template'")];
 
 const WILDCARDS: &str =
-    "'kubernetes' answers queries for * and any as CoreDNS did up to 1.8 with 'wildcards' only";
+    "'kubernetes' answers queries for * and any, as CoreDNS did up to 1.8, only with the option 'wildcards'";
 
 pub(super) fn add(script: &mut Script<'_>, document: &Document) {
-    let plugin_is_there = |name: &str| document.items().iter().any(|item| item.find_plugin(name).is_some());
+    let has_plugin = |name: &str| document.items().iter().any(|item| item.find_plugin(name).is_some());
     for (_, block) in document.blocks() {
         let kubernetes = block.find_plugin("kubernetes").and_then(|at| Lines::of(block.plugins.get(at)?));
         let Some(kubernetes) = kubernetes else { continue };
-        for (name, what) in LATER {
-            if !plugin_is_there(name) {
-                let text = format!("no '{name}' here, which {what}; kubeadm's Corefile has it");
+        for (name, purpose) in RECOMMENDED {
+            if !has_plugin(name) {
+                let text = format!("'{name}' is missing: {purpose}; kubeadm's Corefile has it");
                 script.note(line_of(block), text);
             }
         }
-        // Only who has an old file may still count on them.
-        if !script.is_empty() && kubernetes.properties_called("wildcards").next().is_none() {
+        // Only old files may still depend on wildcards.
+        if !script.is_empty() && kubernetes.properties_named("wildcards").next().is_none() {
             script.note(kubernetes.name.line(), WILDCARDS);
         }
     }
     for site in sites(document) {
         let (name, args) = (site.lines.name, site.lines.args);
-        if let Some((_, text)) = GONE.iter().find(|(gone, _)| *gone == site.name()) {
+        if let Some((_, text)) = REMOVED_PLUGINS.iter().find(|(gone, _)| *gone == site.name()) {
             script.note(name.line(), *text);
         }
         match (site.name(), args) {
             ("log", args) if args.iter().any(|arg| &*arg.text == "stdout") => {
-                script.note(name.line(), "'log' takes 'stdout' for a name since CoreDNS 1.0; leave it out");
+                script.note(name.line(), "'log' reads 'stdout' as a zone name since CoreDNS 1.0; remove it");
             }
             ("import", args) => import(script, document, name, args),
             _ => {}
@@ -57,7 +55,7 @@ pub(super) fn add(script: &mut Script<'_>, document: &Document) {
     }
 }
 
-/// Files have to be migrated one by one; snippets of this file are done with it.
+/// Notes imports of other files, which are migrated separately; snippets of this file are migrated with it.
 fn import(script: &mut Script<'_>, document: &Document, at: &Token, args: &[Token]) {
     let is_snippet = |arg: &Token| {
         let key = format!("({})", arg.text);
@@ -66,7 +64,8 @@ fn import(script: &mut Script<'_>, document: &Document, at: &Token, args: &[Toke
         })
     };
     if !args.iter().any(is_snippet) {
-        let text = format!("'import {}' is not followed; migrate what it brings in by itself", written(args));
+        let text =
+            format!("'import {}' is not followed; migrate the imported files separately", source_text(args));
         script.note(at.line(), text);
     }
 }

@@ -1,5 +1,5 @@
-//! kube-dns's ConfigMap as a Corefile, the way Kubernetes documents the step from one to the other: kubeadm's
-//! Corefile, with a server block per stub domain, its own upstream name servers, and federations.
+//! Translates kube-dns's ConfigMap into a Corefile as the Kubernetes documentation describes it: kubeadm's Corefile, with
+//! a server block per stub domain, the upstream name servers, and federations.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use serde_saphyr::Spanned;
 use super::config_map::Data;
 use super::{Change, Migrated, Note};
 
-/// What kubeadm writes for a cluster whose domain is `cluster.local`.
+/// kubeadm's Corefile for the cluster domain `cluster.local`.
 const KUBEADM: &str = "\
 .:53 {
     errors
@@ -40,7 +40,7 @@ const KUBEADM: &str = "\
 pub(super) fn translate(name: &str, data: &Data) -> Result<Migrated, Diagnostic> {
     let mut corefile =
         Translation { document: Document::parse(KUBEADM)?, changes: Vec::new(), notes: Vec::new() };
-    corefile.note(1, "the ConfigMap does not tell the cluster's domain; it is taken to be cluster.local");
+    corefile.note(1, "the ConfigMap does not contain the cluster domain; assumed cluster.local");
     let at = |error: String| Diagnostic::error(format!("{name}: {error}"));
     if let Some(value) = &data.upstream_nameservers {
         let servers: Vec<String> = json("upstreamNameservers", value).map_err(at)?;
@@ -64,7 +64,7 @@ struct Translation {
 }
 
 impl Translation {
-    /// `["8.8.8.8", "8.8.4.4"]`: asked instead of the node's name servers.
+    /// `["8.8.8.8", "8.8.4.4"]`: used instead of the node's name servers.
     fn upstreams(&mut self, line: u32, servers: &[String]) -> Result<(), Diagnostic> {
         let Some(forward) = self.document.items().first().and_then(|block| block.find_plugin("forward"))
         else {
@@ -75,10 +75,10 @@ impl Translation {
         }
         let stanza = Stanza::words(["forward", "."].into_iter().chain(servers.iter().map(String::as_str)))?;
         self.document.replace_plugin(0, forward, &stanza.property("max_concurrent 1000"))?;
-        self.tell(
+        self.report(
             line,
             format!("'upstreamNameservers' became 'forward . {}'", servers.join(" ")),
-            "what is not of the cluster goes to these servers",
+            "names outside of the cluster are forwarded to these servers",
         );
         self.note_host_names(line, servers);
         Ok(())
@@ -93,10 +93,14 @@ impl Translation {
             stanza = stanza.property(words(&[name, domain])?);
         }
         self.document.insert_plugin(0, Place::After(kubernetes), &stanza)?;
-        self.tell(line, "'federations' became the plugin 'federation'", "it answers for federated services");
+        self.report(
+            line,
+            "'federations' became the plugin 'federation'",
+            "it answers for federated services",
+        );
         self.note(
             line,
-            "say 'zone' and 'region' of the cluster in 'federation'; kube-dns read them from its node",
+            "set 'zone' and 'region' of the cluster in 'federation'; kube-dns read them from its node",
         );
         Ok(())
     }
@@ -105,7 +109,7 @@ impl Translation {
     fn stub_domains(&mut self, line: u32, domains: &BTreeMap<String, Vec<String>>) -> Result<(), Diagnostic> {
         for (domain, servers) in domains {
             if servers.is_empty() {
-                self.note(line, format!("the stub domain {domain} has no servers and is left out"));
+                self.note(line, format!("stub domain {domain} has no servers and was skipped"));
                 continue;
             }
             let key = words(&[&format!("{}:53", domain.trim_end_matches('.'))])?;
@@ -115,24 +119,27 @@ impl Translation {
                 .fold(NewBlock::new([&key]), |block, plugin| block.plugin(Stanza::new(plugin)))
                 .plugin(Stanza::words(forward)?);
             self.document.insert_block(Place::End, &block)?;
-            self.tell(
+            self.report(
                 line,
-                format!("the stub domain {domain} became the server block '{key}'"),
-                format!("its names go to {}", servers.join(" ")),
+                format!("stub domain {domain} became the server block '{key}'"),
+                format!("its names are forwarded to {}", servers.join(" ")),
             );
             self.note_host_names(line, servers);
         }
         Ok(())
     }
 
-    /// kube-dns looked names of servers up again and again, forward does so when the Corefile is loaded.
+    /// kube-dns resolved host names of servers repeatedly, forward resolves them when the Corefile is loaded.
     fn note_host_names(&mut self, line: u32, servers: &[String]) {
         for server in servers.iter().filter(|server| !begins_with_address(server)) {
-            self.note(line, format!("{server} is a host name: it is looked up when the Corefile is loaded"));
+            self.note(
+                line,
+                format!("{server} is a host name: it is resolved only when the Corefile is loaded"),
+            );
         }
     }
 
-    fn tell(&mut self, line: u32, what: impl Into<String>, why: impl Into<String>) {
+    fn report(&mut self, line: u32, what: impl Into<String>, why: impl Into<String>) {
         self.changes.push(Change { line, what: what.into(), why: why.into() });
     }
 
@@ -141,9 +148,9 @@ impl Translation {
     }
 }
 
-/// JSON, which YAML includes.
+/// Parses JSON with the YAML parser.
 fn json<T: DeserializeOwned>(key: &str, value: &Spanned<String>) -> Result<T, String> {
-    // YAML has its own ideas about tabs; in JSON they only ever stand between things.
+    // YAML restricts tabs; in JSON they are only white space between tokens.
     serde_saphyr::from_str(&value.value.replace('\t', " ")).map_err(|error| format!("data.{key}: {error}"))
 }
 
@@ -163,7 +170,7 @@ fn federations(value: &Spanned<String>) -> Result<BTreeMap<String, String>, Stri
 fn words(words: &[&str]) -> Result<String, Diagnostic> {
     let quoted = |word: &&str| {
         corefile::quote(word)
-            .ok_or_else(|| Diagnostic::error(format!("no way to write {word:?} in a Corefile")))
+            .ok_or_else(|| Diagnostic::error(format!("{word:?} cannot be written in a Corefile")))
     };
     Ok(words.iter().map(quoted).collect::<Result<Vec<_>, _>>()?.join(" "))
 }

@@ -1,4 +1,4 @@
-//! What a plugin in a document says, line by line.
+//! A plugin's directive in a document, line by line.
 
 use corefile::{Plugin, Token};
 
@@ -6,7 +6,7 @@ use corefile::{Plugin, Token};
 pub(super) struct Lines<'a> {
     pub name: &'a Token,
     pub args: &'a [Token],
-    /// The braces, if it has them.
+    /// The braces, if any.
     pub braces: Option<(&'a Token, &'a Token)>,
     /// The lines between the braces; none is empty.
     pub properties: Vec<&'a [Token]>,
@@ -25,8 +25,8 @@ impl<'a> Lines<'a> {
         Some(Lines { name, args, braces: Some((open, close)), properties })
     }
 
-    /// The lines that begin with this word.
-    pub fn properties_called(&self, name: &str) -> impl Iterator<Item = &'a [Token]> {
+    /// The lines whose first word is `name`.
+    pub fn properties_named(&self, name: &str) -> impl Iterator<Item = &'a [Token]> {
         self.properties
             .iter()
             .copied()
@@ -34,14 +34,14 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A quoted word may go over several lines.
+/// A quoted word may contain line breaks.
 fn last_line(token: &Token) -> u32 {
     let breaks = token.span.raw().bytes().filter(|byte| *byte == b'\n').count();
     token.line().saturating_add(u32::try_from(breaks).unwrap_or(u32::MAX))
 }
 
-/// Words as they are written, quotes and variables included.
-pub(super) fn written(tokens: &[Token]) -> String {
+/// The tokens as in the file, quotes and variables included.
+pub(super) fn source_text(tokens: &[Token]) -> String {
     tokens.iter().map(|token| token.span.raw()).collect::<Vec<_>>().join(" ")
 }
 

@@ -1,4 +1,4 @@
-//! Old configurations in today's words: Corefiles for any CoreDNS since 1.0, and kube-dns's ConfigMap.
+//! Migrates old configurations: Corefiles for any CoreDNS since 1.0, and kube-dns's ConfigMap.
 //!
 //! ```text
 //! text ─input─→ Corefile ───────────────────┐
@@ -6,9 +6,9 @@
 //!                         └─ kube-dns's keys ─kube_dns─────────────────────→ result, changes, notes
 //! ```
 //!
-//! Nothing but the old words is touched: comments, order and layout of the file stay as they are. What there is to
-//! do is written down in a [`Script`](script::Script) first, by one function per plugin and kind of change, and then
-//! done at once, so that every line number told is one of the file that was read.
+//! Only outdated directives change; comments, order and layout stay. One function per plugin and kind of change adds edits
+//! to a [`Script`](script::Script), which applies them at the end, so that all reported line numbers are those of the
+//! input.
 
 mod auto;
 mod config_map;
@@ -31,36 +31,35 @@ use corefile::{Diagnostic, Document};
 use input::Input;
 use script::{Script, Site};
 
-/// What came of a migration.
+/// The result of a migration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Migrated {
-    /// The file whose lines are counted.
+    /// The file that line numbers refer to.
     pub file: String,
-    /// The Corefile of today.
+    /// The migrated Corefile.
     pub result: String,
-    /// What is different, from the top of the file.
+    /// In the order of the file.
     pub changes: Vec<Change>,
-    /// What to know besides.
     pub notes: Vec<Note>,
 }
 
-/// One difference between the file that was read and the result.
+/// One difference between the input and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// In the file that was read.
+    /// In the input.
     pub line: u32,
     pub what: String,
     pub why: String,
 }
 
-/// Something that is left to people.
+/// Advice about something that the migration does not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     pub line: u32,
     pub text: String,
 }
 
-/// Writes down one kind of change to one plugin.
+/// Adds one kind of change of one plugin to a script.
 type Migration = fn(&mut Script<'_>, &Site<'_>);
 
 /// The kinds of change, by plugin. A plugin may have several.
@@ -78,10 +77,10 @@ const PLUGINS: &[(&str, Migration)] = &[
     ("shutdown", events::migrate),
 ];
 
-/// Reads a Corefile, or a ConfigMap with one or of kube-dns, and writes the Corefile of today that does the same.
+/// Reads a Corefile, a ConfigMap with a Corefile, or kube-dns's ConfigMap, and returns an equivalent current Corefile.
 /// `name` is for messages.
 pub fn migrate(name: &str, text: &str) -> Result<Migrated, Diagnostic> {
-    match input::read(text) {
+    match input::detect(text) {
         Input::Corefile => corefile(name, text),
         Input::ConfigMap => config_map::migrate(name, text),
     }
@@ -95,7 +94,7 @@ fn corefile(name: &str, text: &str) -> Result<Migrated, Diagnostic> {
             migrate(&mut script, &site);
         }
         removed::migrate(&mut script, &site);
-        script.leave(&site);
+        script.finish_plugin(&site);
     }
     hints::add(&mut script, &document);
     script.run()

@@ -1,4 +1,4 @@
-//! `proxy` is `forward` since CoreDNS 1.5. Options of it that are simply gone are in the table of `removed.rs`.
+//! `proxy` is `forward` since CoreDNS 1.5. Its options without a replacement are in the table of `removed.rs`.
 
 use corefile::{Token, normalize_exact};
 use golang::GoDuration;
@@ -9,7 +9,7 @@ use super::script::{Script, Site};
 
 pub(super) fn migrate(script: &mut Script<'_>, site: &Site<'_>) {
     let name = site.lines.name;
-    script.tell(name, "'proxy' became 'forward'", "CoreDNS 1.5 removed it");
+    script.report(name, "'proxy' became 'forward'", "CoreDNS 1.5 removed it");
     script.replace(name.span.range(), "forward");
     for property in &site.lines.properties {
         match texts(property)[..] {
@@ -18,31 +18,31 @@ pub(super) fn migrate(script: &mut Script<'_>, site: &Site<'_>) {
             ["protocol", ref words @ ..] => protocol(script, property, words),
             ["timeout", _] => {
                 let Some(word) = property.first() else { continue };
-                script.tell(word, "'timeout' became 'read_timeout'", "forward calls it so");
+                script.report(word, "'timeout' became 'read_timeout'", "forward's name for it");
                 script.replace(word.span.range(), "read_timeout");
             }
             _ => {}
         }
     }
-    leave_to_later(script, site);
+    except_nested_zones(script, site);
 }
 
-/// Old policies, and what is nearest to them.
+/// Old policies and the nearest ones of forward.
 const POLICIES: &[(&str, &str, &str)] = &[
-    ("least_conn", "random", "forward counts no connections"),
-    ("first", "sequential", "forward calls it so"),
-    ("always_first", "sequential", "forward calls it so"),
+    ("least_conn", "random", "forward does not count connections"),
+    ("first", "sequential", "forward's name for it"),
+    ("always_first", "sequential", "forward's name for it"),
 ];
 
 fn policy(script: &mut Script<'_>, property: &[Token], old: &str) {
     let Some((_, new, why)) = POLICIES.iter().find(|(name, ..)| *name == old) else { return };
     if let [word, ..] = property {
-        script.tell(word, format!("'policy {old}' became 'policy {new}'"), *why);
+        script.report(word, format!("'policy {old}' became 'policy {new}'"), *why);
         script.replace_line(property, format!("policy {new}"));
     }
 }
 
-/// `health_check PATH:PORT [DURATION]`; forward's own form begins with a duration.
+/// `health_check PATH:PORT [DURATION]`; forward's form begins with a duration.
 fn health_check(script: &mut Script<'_>, property: &[Token], first: &str) {
     if first.contains('/') && GoDuration::parse(first).is_err() {
         script.remove(property, "forward checks upstreams with a DNS query, and only when they fail");
@@ -53,41 +53,41 @@ fn protocol(script: &mut Script<'_>, property: &[Token], words: &[&str]) {
     let Some(word) = property.first() else { return };
     match words {
         ["dns", "force_tcp"] => {
-            script.tell(word, "'protocol dns force_tcp' became 'force_tcp'", "forward calls it so");
+            script.report(word, "'protocol dns force_tcp' became 'force_tcp'", "forward's name for it");
             script.replace_line(property, "force_tcp");
         }
-        ["dns"] => script.remove(property, "plain DNS is what forward speaks"),
+        ["dns"] => script.remove(property, "forward uses plain DNS by default"),
         ["https_google", ..] => script.remove(
             property,
-            "it is gone since CoreDNS 1.2, and queries go to TO in plain DNS; with https://8.8.8.8 there they stay encrypted",
+            "CoreDNS 1.2 removed it; queries now go to TO in plain DNS: write https://8.8.8.8 there to keep them encrypted",
         ),
         ["grpc", ..] => script.remove(
             property,
-            "since CoreDNS 1.5 the plugin 'grpc' does that, and this line speaks plain DNS; write 'grpc' for 'forward' if TO expects it",
+            "since CoreDNS 1.5 this is the plugin 'grpc'; 'forward' uses plain DNS: write 'grpc' instead if TO expects gRPC",
         ),
         _ => {}
     }
 }
 
-/// Of several `proxy` lines in one block the one with the longest FROM answered; of several `forward` lines the first
-/// that fits does. So a line before more special ones has to leave their names to them.
-fn leave_to_later(script: &mut Script<'_>, site: &Site<'_>) {
+/// Of several `proxy` in a block the one with the longest FROM answered; of several `forward` the first match does. So
+/// one that precedes others with longer zones needs `except` for these.
+fn except_nested_zones(script: &mut Script<'_>, site: &Site<'_>) {
     let Some(own) = site.lines.args.first() else { return };
-    let special: Vec<String> = site
+    let nested: Vec<String> = site
         .later()
         .filter(|other| matches!(&*other.name.text, "proxy" | "forward"))
         .filter_map(|other| other.args.first())
         .filter(|from| is_below(from, own))
         .map(|from| from.span.raw().to_owned())
         .collect();
-    if special.is_empty() {
+    if nested.is_empty() {
         return;
     }
-    let except = format!("except {}", special.join(" "));
-    script.tell(
+    let except = format!("except {}", nested.join(" "));
+    script.report(
         site.lines.name,
         format!("added '{except}'"),
-        "of several 'forward' the first that fits answers, of several 'proxy' the most special did",
+        "the first matching 'forward' answers; of several 'proxy' the one with the longest zone did",
     );
     script.add_property(site, &except);
 }

@@ -1,12 +1,12 @@
-//! Options that were taken away without a successor, or never did anything lately.
+//! Options that were removed without a replacement, or that have no effect.
 
 use super::script::{Script, Site};
 
-const OWN_LOOKUPS: &str = "since CoreDNS 1.4 such look-ups always go through the server itself";
-const NO_RESYNC: &str = "CoreDNS 1.6 removed it: watches are never listed anew by the clock";
+const OWN_LOOKUPS: &str = "since CoreDNS 1.4 such lookups always go through the server itself";
+const NO_RESYNC: &str = "CoreDNS 1.6 removed it: watches need no resync period";
 const STUBS: &str = "CoreDNS 1.4 removed it: a server block with 'forward' does the same";
 
-/// Plugin, option, and why it can go.
+/// Plugin, option, and the reason of its removal.
 const REMOVED: &[(&str, &str, &str)] = &[
     ("kubernetes", "upstream", OWN_LOOKUPS),
     ("kubernetes", "resyncperiod", NO_RESYNC),
@@ -19,16 +19,16 @@ const REMOVED: &[(&str, &str, &str)] = &[
     ("clouddns", "upstream", OWN_LOOKUPS),
     ("etcd", "upstream", OWN_LOOKUPS),
     ("etcd", "stubzones", STUBS),
-    ("etcd", "debug", "CoreDNS ignores it: queries can be explained without"),
-    ("proxy", "fail_timeout", "forward checks an upstream that fails until it answers again"),
-    ("proxy", "spray", "forward asks one at random anyway when all upstreams are down"),
-    ("proxy", "report_health", "forward has no part in the health of the process"),
+    ("etcd", "debug", "CoreDNS ignores it: `rhumb explain` explains queries"),
+    ("proxy", "fail_timeout", "forward checks a failed upstream until it answers again"),
+    ("proxy", "spray", "forward queries a random upstream anyway when all are down"),
+    ("proxy", "report_health", "forward does not affect the health of the process"),
 ];
 
 pub(super) fn migrate(script: &mut Script<'_>, site: &Site<'_>) {
     for (plugin, option, why) in REMOVED {
         if *plugin == site.name() {
-            for property in site.lines.properties_called(option) {
+            for property in site.lines.properties_named(option) {
                 script.remove(property, why);
             }
         }

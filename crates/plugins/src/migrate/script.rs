@@ -1,10 +1,10 @@
-//! What is to be changed in a document, written down first and done at once.
+//! The edit script of a document: edits are collected first and applied together.
 
 use std::ops::Range;
 
 use corefile::{Diagnostic, Document, Item, Place, Stanza, Token};
 
-use super::lines::{Lines, written};
+use super::lines::{Lines, source_text};
 use super::text::{indent_at, line_rest, range_of, whole_lines};
 use super::{Change, Migrated, Note};
 
@@ -21,7 +21,7 @@ impl<'a> Site<'a> {
         &self.lines.name.text
     }
 
-    /// The plugins further down in the same block.
+    /// The later plugins of the same block.
     pub fn later(&self) -> impl Iterator<Item = Lines<'a>> {
         self.item.plugins.iter().skip(self.plugin + 1).filter_map(Lines::of)
     }
@@ -33,21 +33,21 @@ pub(super) fn sites(document: &Document) -> impl Iterator<Item = Site<'_>> {
         item.plugins
             .iter()
             .enumerate()
-            .filter_map(move |(plugin, there)| Some(Site { item, block, plugin, lines: Lines::of(there)? }))
+            .filter_map(move |(plugin, found)| Some(Site { item, block, plugin, lines: Lines::of(found)? }))
     })
 }
 
 pub(super) struct Script<'a> {
     document: &'a Document,
-    /// Text for text; no two overlap.
+    /// Replacements; no two overlap.
     edits: Vec<Edit>,
-    /// New plugins, each behind one that is there.
+    /// New plugins, each after an existing one: block, plugin, directive.
     inserts: Vec<(usize, usize, Stanza)>,
     changes: Vec<Change>,
     notes: Vec<Note>,
-    /// Lines taken out of the plugin at hand.
-    gone: Vec<Range<usize>>,
-    /// Whether the plugin at hand got a line.
+    /// Lines removed from the current plugin.
+    removed: Vec<Range<usize>>,
+    /// Whether the current plugin got a new line.
     added: bool,
 }
 
@@ -58,7 +58,7 @@ struct Edit {
     new: String,
 }
 
-/// Writing down.
+/// Collects edits.
 impl<'a> Script<'a> {
     pub fn new(document: &'a Document) -> Script<'a> {
         Script {
@@ -67,7 +67,7 @@ impl<'a> Script<'a> {
             inserts: Vec::new(),
             changes: Vec::new(),
             notes: Vec::new(),
-            gone: Vec::new(),
+            removed: Vec::new(),
             added: false,
         }
     }
@@ -76,9 +76,9 @@ impl<'a> Script<'a> {
         self.changes.is_empty()
     }
 
-    /// Tells what becomes of the line a token is on.
-    pub fn tell(&mut self, token: &Token, what: impl Into<String>, why: impl Into<String>) {
-        // A quoted word may have line breaks in it, and this is to be one line.
+    /// Reports a change of the line that a token is on.
+    pub fn report(&mut self, token: &Token, what: impl Into<String>, why: impl Into<String>) {
+        // A quoted word may contain line breaks; a report is one line.
         let what = what.into().replace(['\r', '\n'], " ");
         self.changes.push(Change { line: token.line(), what, why: why.into() });
     }
@@ -91,22 +91,22 @@ impl<'a> Script<'a> {
         self.edits.push(Edit { start: range.start, end: range.end, new: new.into() });
     }
 
-    /// Replaces all words of a line.
+    /// Replaces all tokens of a line.
     pub fn replace_line(&mut self, line: &[Token], new: impl Into<String>) {
         self.replace(range_of(line), new);
     }
 
-    /// Takes a property out, and says why.
+    /// Deletes a property and reports why.
     pub fn remove(&mut self, property: &[Token], why: &str) {
         if let Some(first) = property.first() {
-            self.tell(first, format!("removed '{}'", written(property)), why);
-            self.take_out(property);
+            self.report(first, format!("removed '{}'", source_text(property)), why);
+            self.delete_line(property);
         }
     }
 
-    /// Takes a property out without a word; what became of it is told elsewhere.
-    pub fn take_out(&mut self, property: &[Token]) {
-        self.gone.push(whole_lines(self.document.text(), range_of(property)));
+    /// Deletes a property without a report; the caller reports the change.
+    pub fn delete_line(&mut self, property: &[Token]) {
+        self.removed.push(whole_lines(self.document.text(), range_of(property)));
     }
 
     /// Adds a property below another one.
@@ -133,7 +133,7 @@ impl<'a> Script<'a> {
                 let end = open.span.end + line_rest(text, open.span.end).len();
                 self.replace(end..end, line);
             }
-            // All on one line: what there is goes below.
+            // All on one line: existing properties move to a line below.
             Some((open, _)) => {
                 self.replace(open.span.end..open.span.end, format!("{line}{newline}{own}"));
             }
@@ -145,35 +145,35 @@ impl<'a> Script<'a> {
         self.added = true;
     }
 
-    /// Puts a new plugin behind the one at hand.
+    /// Inserts a new plugin after the given one.
     pub fn insert_after(&mut self, site: &Site<'_>, stanza: Stanza) {
         self.inserts.push((site.block, site.plugin, stanza));
     }
 
-    /// Done with a plugin: braces with nothing left between them go, too.
-    pub fn leave(&mut self, site: &Site<'_>) {
-        let mut gone = std::mem::take(&mut self.gone);
-        gone.sort_by_key(|range| range.start);
+    /// Ends the edits of a plugin; braces left empty are deleted too.
+    pub fn finish_plugin(&mut self, site: &Site<'_>) {
+        let mut removed = std::mem::take(&mut self.removed);
+        removed.sort_by_key(|range| range.start);
         let added = std::mem::take(&mut self.added);
         let Lines { name, args, braces, properties } = &site.lines;
         if let Some((open, close)) = braces
             && !added
             && !properties.is_empty()
-            && gone.len() == properties.len()
-            && self.is_blank_but_for(&gone, open.span.end..close.span.start)
+            && removed.len() == properties.len()
+            && self.is_blank_but_for(&removed, open.span.end..close.span.start)
         {
             self.replace(args.last().unwrap_or(name).span.end..close.span.end, "");
             return;
         }
-        for range in gone {
+        for range in removed {
             self.replace(range, "");
         }
     }
 
-    fn is_blank_but_for(&self, gone: &[Range<usize>], body: Range<usize>) -> bool {
+    fn is_blank_but_for(&self, removed: &[Range<usize>], body: Range<usize>) -> bool {
         let text = self.document.text();
         let mut at = body.start;
-        let between = gone.iter().map(|range| (range.start, range.end)).chain([(body.end, body.end)]);
+        let between = removed.iter().map(|range| (range.start, range.end)).chain([(body.end, body.end)]);
         between.into_iter().all(|(start, end)| {
             let blank = text.get(at..start.max(at)).is_some_and(|text| text.trim().is_empty());
             at = at.max(end);
@@ -186,22 +186,24 @@ impl<'a> Script<'a> {
     }
 }
 
-/// Doing it.
+/// Applies the edits.
 impl Script<'_> {
-    /// The new text. Whatever is not among the edits is the same to the byte.
+    /// The new text; everything outside of the edits stays byte for byte.
     pub fn run(mut self) -> Result<Migrated, Diagnostic> {
         self.edits.sort();
         if self.edits.windows(2).any(|pair| matches!(pair, [one, next] if one.end > next.start)) {
-            return Err(Diagnostic::error("two changes touch the same words"));
+            return Err(Diagnostic::error("two changes overlap; migrate this file by hand"));
         }
-        // From the end, so that what is still to be done stays where it was.
+        // From the end, so that the offsets of the remaining edits stay valid.
         let mut text = self.document.text().to_owned();
         for Edit { start, end, new } in self.edits.iter().rev() {
             text.replace_range(start..end, new);
         }
         let mut edited = Document::parse_named(self.document.name(), &text)?;
         if shape(&edited) != shape(self.document) {
-            return Err(Diagnostic::error("the changes would change how the rest of the file is read"));
+            return Err(Diagnostic::error(
+                "the changes would change how the rest of the file is parsed; migrate it by hand",
+            ));
         }
         self.inserts.sort_by_key(|(block, plugin, _)| (*block, *plugin));
         for (block, plugin, stanza) in self.inserts.iter().rev() {
@@ -218,7 +220,7 @@ impl Script<'_> {
     }
 }
 
-/// Keys of the blocks and numbers of their plugins: what edits inside of plugins must not change.
+/// Keys and plugin counts of all blocks, which edits inside of plugins must not change.
 fn shape(document: &Document) -> Vec<(Vec<&str>, usize)> {
     document
         .items()

@@ -4,10 +4,10 @@ use crate::harness::configure;
 mod config_maps;
 mod generated;
 mod layout;
-mod words;
+mod options;
 
-/// Changes and notes as they are told, one line each.
-fn told(migrated: &Migrated) -> Vec<String> {
+/// Changes and notes as reported, one line each.
+fn report_lines(migrated: &Migrated) -> Vec<String> {
     let changes = migrated.changes.iter().map(|change| format!("{}: {}", change.line, change.what));
     let notes = migrated.notes.iter().map(|note| format!("note: {}: {}", note.line, note.text));
     changes.chain(notes).collect()
@@ -27,12 +27,12 @@ fn check_block(before: &str, after: &str, changes: &[&str]) {
     let what: Vec<&str> = migrated.changes.iter().map(|change| change.what.as_str()).collect();
     assert_eq!(what, changes, "{before}");
     assert!(migrated.changes.iter().all(|change| !change.why.is_empty()), "{before}");
-    // Doing it twice is doing it once.
+    // A second migration changes nothing.
     let again = run(&migrated.result);
     assert_eq!((again.result, again.changes), (migrated.result, Vec::new()), "{before}");
 }
 
-/// A result loads, or needs only what is still to come.
+/// A result loads, or needs only plugins that are still to come.
 #[track_caller]
 fn check_loads(result: &str) {
     if let Err(error) = configure(result) {

@@ -1,4 +1,4 @@
-//! Places in the text of a Corefile: lines, their indentation and their ends.
+//! Offsets in the text of a Corefile: lines, indentation and line endings.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ pub(super) fn range_of(tokens: &[Token]) -> Range<usize> {
     }
 }
 
-/// A property with its whole line, a comment behind it included; comments above it stay. Only the words, and the
-/// space before them, where the line is shared with a brace.
+/// The whole line of a property, with a comment at its end; comments above stay. If the line has a brace too, only the
+/// property and the space before it.
 pub(super) fn whole_lines(text: &str, range: Range<usize>) -> Range<usize> {
     let rest = line_rest(text, range.end);
     let ends_line = rest.trim().is_empty() || rest.trim_start().starts_with('#');
@@ -31,13 +31,13 @@ pub(super) fn line_rest(text: &str, at: usize) -> &str {
     rest.split('\n').next().unwrap_or_default().trim_end_matches('\r')
 }
 
-/// The line ending at `at`; none at the end of the file.
+/// The line ending at `at`; empty at the end of the file.
 fn line_ending(text: &str, at: usize) -> &'static str {
     let rest = text.get(at..).unwrap_or_default();
     ["\r\n", "\n"].into_iter().find(|ending| rest.starts_with(ending)).unwrap_or_default()
 }
 
-/// The white space before `at`, if there is nothing else before it on its line.
+/// The indentation before `at`, if only white space precedes it on its line.
 pub(super) fn indent_at(text: &str, at: usize) -> Option<&str> {
     let before = text.get(..at)?;
     let line = &before[before.rfind('\n').map_or(0, |newline| newline + 1)..];

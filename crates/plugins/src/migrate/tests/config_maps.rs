@@ -65,18 +65,18 @@ fn kube_dns() {
     let migrated = run(KUBE_DNS);
     assert_eq!(migrated.result, COREFILE);
     assert_eq!(
-        told(&migrated),
+        report_lines(&migrated),
         [
             "8: 'federations' became the plugin 'federation'",
-            "10: the stub domain acme.local became the server block 'acme.local:53'",
-            "10: the stub domain my.cluster.local became the server block 'my.cluster.local:53'",
+            "10: stub domain acme.local became the server block 'acme.local:53'",
+            "10: stub domain my.cluster.local became the server block 'my.cluster.local:53'",
             "12: 'upstreamNameservers' became 'forward . 8.8.8.8 8.8.4.4'",
-            "note: 1: the ConfigMap does not tell the cluster's domain; it is taken to be cluster.local",
-            "note: 8: say 'zone' and 'region' of the cluster in 'federation'; kube-dns read them from its node",
+            "note: 1: the ConfigMap does not contain the cluster domain; assumed cluster.local",
+            "note: 8: set 'zone' and 'region' of the cluster in 'federation'; kube-dns read them from its node",
         ]
     );
     check_loads(&migrated.result);
-    // It is a Corefile of today.
+    // The result is a current Corefile.
     assert_eq!(run(COREFILE).changes, []);
 }
 
@@ -92,17 +92,17 @@ fn kube_dns_as_json() {
     );
     assert!(migrated.result.contains("    forward . /etc/resolv.conf {\n"));
     assert_eq!(
-        told(&migrated)[1..],
+        report_lines(&migrated)[1..],
         [
-            "note: 1: the ConfigMap does not tell the cluster's domain; it is taken to be cluster.local",
-            "note: 1: ns.acme.com is a host name: it is looked up when the Corefile is loaded",
-            "note: 1: the stub domain b has no servers and is left out",
+            "note: 1: the ConfigMap does not contain the cluster domain; assumed cluster.local",
+            "note: 1: ns.acme.com is a host name: it is resolved only when the Corefile is loaded",
+            "note: 1: stub domain b has no servers and was skipped",
         ]
     );
 }
 
 #[test]
-fn kube_dns_with_nothing_in_it() {
+fn empty_config_map_of_kube_dns() {
     for text in [
         "kind: ConfigMap\nmetadata:\n  name: kube-dns\n",
         "kind: ConfigMap\nmetadata:\n  name: kube-dns\ndata: {}\n",
@@ -129,24 +129,24 @@ fn coredns() {
     let migrated = run(text);
     assert_eq!(migrated.result, ".:53 {\n    errors\n    # up\n    forward . 1.1.1.1\n}\n");
     assert_eq!(
-        (migrated.file.as_str(), &told(&migrated)[..]),
+        (migrated.file.as_str(), &report_lines(&migrated)[..]),
         ("Corefile", &["7: 'proxy' became 'forward'".to_owned()][..])
     );
     let json = "{\"kind\": \"ConfigMap\", \"data\": {\"Corefile\": \". {\\n    proxy . 1.1.1.1\\n}\\n\"}}";
     let migrated = run(json);
     assert_eq!(migrated.result, ". {\n    forward . 1.1.1.1\n}\n");
     assert_eq!(
-        (migrated.file.as_str(), &told(&migrated)[..]),
+        (migrated.file.as_str(), &report_lines(&migrated)[..]),
         ("Corefile (data.Corefile)", &["2: 'proxy' became 'forward'".to_owned()][..])
     );
 }
 
 #[test]
-fn what_is_no_config_map() {
+fn invalid_config_maps() {
     assert_eq!(run("# kind: ConfigMap\n. {\n  errors\n}\n").changes, []);
     for (text, error) in [
         ("kind: ConfigMap\n", "Corefile: the ConfigMap has none of the keys Corefile, stubDomains,"),
-        ("kind: ConfigMap\ndata: [\n", "Corefile: the ConfigMap cannot be read: "),
+        ("kind: ConfigMap\ndata: [\n", "Corefile: invalid ConfigMap: "),
         ("kind: ConfigMap\ndata:\n  stubDomains: '[1'\n", "Corefile: data.stubDomains: "),
         (
             "kind: ConfigMap\ndata:\n  federations: 'x'\n",

@@ -1,4 +1,4 @@
-//! Files nobody wrote: old words in any order, with braces, comments and quotes where they may be.
+//! Generated files: old directives in any order, with braces, comments and quotes wherever they are allowed.
 
 use corefile::Document;
 use testkit::random::{Random, seed_from_env};
@@ -62,7 +62,7 @@ fn plugin(random: &mut Random) -> String {
 }
 
 #[test]
-fn any_file_comes_out_whole_and_stays_as_it_came_out() {
+fn any_file_keeps_its_comments_and_migrates_once() {
     let mut random = Random::new(seed_from_env());
     let (mut migrated, mut refused) = (0, 0);
     for _ in 0..1000 {
@@ -71,7 +71,7 @@ fn any_file_comes_out_whole_and_stays_as_it_came_out() {
         if Document::parse(&text).is_err() {
             continue;
         }
-        // A word with a line break in it cannot be moved to a new plugin.
+        // A word with a line break cannot be moved to a new plugin.
         let Ok(once) = migrate("Corefile", &text) else {
             refused += 1;
             continue;

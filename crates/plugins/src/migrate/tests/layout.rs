@@ -1,4 +1,4 @@
-//! What is not changed stays as it is, to the byte.
+//! Unchanged parts stay byte for byte.
 
 use super::*;
 
@@ -51,13 +51,13 @@ fn comments_and_white_space_stay() {
 }
 
 #[test]
-fn lines_are_those_of_the_file_that_was_read() {
+fn line_numbers_are_those_of_the_input() {
     let lines: Vec<u32> = run(BEFORE).changes.iter().map(|change| change.line).collect();
     assert_eq!(lines, [8, 11, 13, 14]);
 }
 
 #[test]
-fn braces_go_when_nothing_is_left_between_them() {
+fn empty_braces_are_removed() {
     for (before, after) in [
         ("a.b {\n file db {\n  upstream\n\n }\n}", "a.b {\n file db\n}"),
         ("a.b {\n file db { # why\n  upstream\n }\n}", "a.b {\n file db { # why\n }\n}"),
@@ -82,7 +82,7 @@ fn snippets_are_migrated_in_their_place() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused() {
+fn invalid_files_are_refused() {
     for (text, error) in [
         (". {\n proxy . 1.1.1.1 {\n spray\n", "Corefile:2 - Error during parsing: Unexpected EOF"),
         (". {\n errors\n}\n}\n x }\n", "Unexpected '}' because no matching opening brace"),
@@ -92,7 +92,7 @@ fn what_cannot_be_read_is_refused() {
     }
 }
 
-/// Files of today come out as they went in.
+/// Current files stay unchanged.
 #[test]
 fn corefiles_of_the_distributions_stay() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corefiles");
@@ -108,7 +108,7 @@ fn corefiles_of_the_distributions_stay() {
     assert!(seen > 5);
 }
 
-/// A line of words may share it with its braces.
+/// A property may be on the line of its braces.
 #[test]
 fn all_on_one_line() {
     for (before, after) in [

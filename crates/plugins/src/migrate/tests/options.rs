@@ -1,4 +1,4 @@
-//! Old words and new ones, plugin by plugin.
+//! Old and new directives, plugin by plugin.
 
 use super::*;
 
@@ -52,9 +52,9 @@ fn proxy() {
     }
 }
 
-/// The most special of several proxies answered; the first of several forwards does.
+/// The proxy with the longest zone answered; of several forwards the first match does.
 #[test]
-fn the_most_special_proxy() {
+fn proxies_with_nested_zones() {
     let proxies = |first: &str, second: &str| [first, second].map(|line| line.to_owned()).join("\n");
     let became = "'proxy' became 'forward'";
     for (before, after, added) in [
@@ -195,9 +195,9 @@ fn commands_on_events() {
     );
 }
 
-/// What was never taken away stays as it is.
+/// Current options stay.
 #[test]
-fn todays_words_stay() {
+fn current_options_stay() {
     for body in [
         "    errors\n    log\n    cache 30\n    hosts {\n        10.0.0.1 a\n        fallthrough\n    }\n    autopath @kubernetes",
         "    forward . 1.1.1.1 {\n        policy sequential\n        health_check 5s\n        except a.example\n    }",
@@ -215,9 +215,9 @@ fn hints() {
         (
             ". {\n  kubernetes cluster.local\n}\n",
             &[
-                "note: 1: no 'ready' here, which tells Kubernetes when the server can serve; kubeadm's Corefile has it",
-                "note: 1: no 'loop' here, which finds forwarding loops at the start; kubeadm's Corefile has it",
-                "note: 1: no 'reload' here, which takes changes of the Corefile over; kubeadm's Corefile has it",
+                "note: 1: 'ready' is missing: it reports readiness to Kubernetes; kubeadm's Corefile has it",
+                "note: 1: 'loop' is missing: it detects forwarding loops at startup; kubeadm's Corefile has it",
+                "note: 1: 'reload' is missing: it applies changes of the Corefile; kubeadm's Corefile has it",
             ][..],
         ),
         (". {\n  kubernetes cluster.local\n  ready\n  loop\n}\n.:54 {\n  reload\n}\n", &[]),
@@ -225,17 +225,17 @@ fn hints() {
             ". {\n  ready\n  loop\n  reload\n  kubernetes cluster.local {\n    upstream\n  }\n}\n",
             &[
                 "6: removed 'upstream'",
-                "note: 5: 'kubernetes' answers queries for * and any as CoreDNS did up to 1.8 with 'wildcards' only",
+                "note: 5: 'kubernetes' answers queries for * and any, as CoreDNS did up to 1.8, only with the option 'wildcards'",
             ],
         ),
         (
             "(common) {\n  proxy . 10.0.0.1\n}\nimport more/*.server\n. {\n  import common\n  import other\n  log stdout\n  reverse 10.0.0.0/8\n}\n",
             &[
                 "2: 'proxy' became 'forward'",
-                "note: 4: 'import more/*.server' is not followed; migrate what it brings in by itself",
-                "note: 7: 'import other' is not followed; migrate what it brings in by itself",
-                "note: 8: 'log' takes 'stdout' for a name since CoreDNS 1.0; leave it out",
-                "note: 9: 'reverse' is gone since CoreDNS 1.2: write its records as 'template'; it is left as it is",
+                "note: 4: 'import more/*.server' is not followed; migrate the imported files separately",
+                "note: 7: 'import other' is not followed; migrate the imported files separately",
+                "note: 8: 'log' reads 'stdout' as a zone name since CoreDNS 1.0; remove it",
+                "note: 9: 'reverse' was removed in CoreDNS 1.2 and is kept as it is: replace it by 'template'",
             ],
         ),
         (
@@ -246,11 +246,11 @@ fn hints() {
             ". {\n  kubernetes {\n    autopath\n  }\n  ready\n  loop\n  reload\n}\n",
             &[
                 "3: 'autopath' became the plugin 'autopath @kubernetes'",
-                "note: 2: 'kubernetes' answers queries for * and any as CoreDNS did up to 1.8 with 'wildcards' only",
-                "note: 3: 'autopath @kubernetes' works with 'pods verified' only",
+                "note: 2: 'kubernetes' answers queries for * and any, as CoreDNS did up to 1.8, only with the option 'wildcards'",
+                "note: 3: 'autopath @kubernetes' needs 'pods verified'",
             ],
         ),
     ] {
-        assert_eq!(told(&run(text)), expected, "{text}");
+        assert_eq!(report_lines(&run(text)), expected, "{text}");
     }
 }
