@@ -1,16 +1,16 @@
-//! `var` and `expr`: what expressions make of a query that a regular expression matches.
+//! `var` and `expr`: expressions on a query that a regular expression matches.
 
 use expr::{Environment, Error, Function, Prepared, Program, Type, Value, Variables};
 use golang::quoted;
 
-use super::data::Matched;
-use super::variables::Held;
-use crate::expression::{AboutQuery, environment};
+use super::data::MatchedQuery;
+use super::variables::VariableMap;
+use crate::expression::{QueryVariables, environment};
 
 /// The expressions of one template.
 pub(super) struct Conditions {
     environment: Environment,
-    /// The place of `group` in the environment; variables are behind it.
+    /// The index of `group` in the environment; variables follow it.
     group: usize,
     variables: Vec<(String, Program)>,
     conditions: Vec<Program>,
@@ -25,9 +25,10 @@ impl Conditions {
 
     pub fn add_variable(&mut self, name: &str, source: &str) -> Result<(), String> {
         let mut bytes = name.bytes();
-        let letters = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
-        let plain = bytes.next().is_some_and(letters) && bytes.all(|b| letters(b) || b.is_ascii_digit());
-        if !plain {
+        let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+        let is_valid =
+            bytes.next().is_some_and(is_letter) && bytes.all(|b| is_letter(b) || b.is_ascii_digit());
+        if !is_valid {
             return Err(format!("invalid variable name {}", quoted(name)));
         }
         if self.environment.contains(name) || expr::is_builtin(name) || !expr::is_identifier(name) {
@@ -47,38 +48,37 @@ impl Conditions {
         Ok(())
     }
 
-    /// The variables, if all conditions hold; None if one does not. An expression that cannot be computed is an
-    /// error.
-    pub fn hold(&self, matched: &Matched<'_>) -> Result<Option<Held>, Error> {
+    /// The variables, if all conditions are true; None if one is not. An expression that fails is an error.
+    pub fn evaluate(&self, matched: &MatchedQuery<'_>) -> Result<Option<VariableMap>, Error> {
         if self.variables.is_empty() && self.conditions.is_empty() {
-            return Ok(Some(Held::default()));
+            return Ok(Some(VariableMap::default()));
         }
         let metadata = |label: &str| matched.visit.metadata(label);
-        let about = AboutQuery::new(matched.visit.query, matched.visit.client, &metadata);
-        let mut asking = Asking { about, matched, group: self.group, values: Vec::new() };
+        let query = QueryVariables::new(matched.visit.query, matched.visit.client, &metadata);
+        let mut variables = ConditionVariables { query, matched, group: self.group, values: Vec::new() };
         for (_, program) in &self.variables {
-            let value = program.run(&asking).map(owned)?;
-            asking.values.push(value);
+            let value = program.run(&variables).map(owned)?;
+            variables.values.push(value);
         }
         for condition in &self.conditions {
-            if !matches!(condition.run(&asking)?, Value::Bool(true)) {
+            if !matches!(condition.run(&variables)?, Value::Bool(true)) {
                 return Ok(None);
             }
         }
         let names = self.variables.iter().map(|(name, _)| name.as_str());
-        Ok(Some(Held::new(names.zip(&asking.values))))
+        Ok(Some(VariableMap::new(names.zip(&variables.values))))
     }
 }
 
-/// The values behind the expressions, for one query.
-struct Asking<'q> {
-    about: AboutQuery<'q>,
-    matched: &'q Matched<'q>,
+/// The variables and functions of expressions, for one query.
+struct ConditionVariables<'q> {
+    query: QueryVariables<'q>,
+    matched: &'q MatchedQuery<'q>,
     group: usize,
     values: Vec<Value<'static>>,
 }
 
-impl Variables for Asking<'_> {
+impl Variables for ConditionVariables<'_> {
     fn variable(&self, index: usize) -> Value<'_> {
         let place = index.checked_sub(self.group + 1);
         place.and_then(|place| self.values.get(place)).cloned().unwrap_or(Value::Nil)
@@ -91,7 +91,7 @@ impl Variables for Asking<'_> {
         prepared: Option<&'v Prepared>,
     ) -> Result<Value<'v>, Error> {
         if function != self.group {
-            return self.about.call(function, arguments, prepared);
+            return self.query.call(function, arguments, prepared);
         }
         Ok(Value::text(match arguments {
             [Value::Int(number)] => self.matched.group(&number.to_string()),

@@ -1,11 +1,11 @@
-//! How often templates matched, and how often nothing came of it, for each server the block is part of.
+//! Counts matches and failures of templates, per server of the block.
 
 use std::sync::{Arc, OnceLock};
 
 use metrics::{Counter, Family, registry};
 use wire::Rtype;
 
-use super::record::{Failed, section_name};
+use super::record::{RecordError, section_name};
 
 const MATCHES: (&str, &str) = ("coredns_template_matches_total", "Counter of template regex matches.");
 const TEMPLATE_FAILURES: (&str, &str) =
@@ -15,19 +15,19 @@ const RECORD_FAILURES: (&str, &str) = ("coredns_template_rr_failures_total", "Co
 const MATCH_LABELS: &[&str] = &["server", "zone", "view", "class", "type"];
 const FAILURE_LABELS: &[&str] = &["server", "zone", "view", "class", "type", "section", "template"];
 
-/// Types up to this number have their cell at hand in class IN; all that clients commonly ask for.
+/// Types below this number have a cached counter in class IN; enough for all common types.
 const CELLS: usize = 258;
 
-/// Known when all blocks are.
+/// Set when the blocks are linked.
 #[derive(Default)]
 pub(super) struct Counters {
-    linked: OnceLock<Linked>,
+    linked: OnceLock<LinkedCounters>,
 }
 
-struct Linked {
+struct LinkedCounters {
     view: String,
     servers: Vec<Server>,
-    /// None if something else has taken the name; then nobody sees what is counted.
+    /// None if the metric name is taken; then nothing is exported.
     matches: Option<Arc<Family<Counter>>>,
 }
 
@@ -38,7 +38,7 @@ struct Server {
 
 struct Zone {
     text: String,
-    /// By the type's number.
+    /// Indexed by type number.
     cells: Box<[OnceLock<Arc<Counter>>]>,
 }
 
@@ -62,10 +62,10 @@ impl Counters {
             servers.push(Server { label: label.to_owned(), zones: zones.iter().map(zone).collect() });
         }
         let matches = registry().counters(MATCHES.0, MATCHES.1, MATCH_LABELS).ok();
-        let _ = self.linked.set(Linked { view: view.to_owned(), servers, matches });
+        let _ = self.linked.set(LinkedCounters { view: view.to_owned(), servers, matches });
     }
 
-    fn zone(&self, server: &str, zone: usize) -> Option<(&Linked, &Zone)> {
+    fn zone(&self, server: &str, zone: usize) -> Option<(&LinkedCounters, &Zone)> {
         let linked = self.linked.get()?;
         let server = linked.servers.iter().find(|known| known.label == server)?;
         Some((linked, server.zones.get(zone)?))
@@ -84,12 +84,12 @@ impl Counters {
         }
     }
 
-    /// Failures are rare enough to be looked up each time.
-    pub fn failed(&self, server: &str, zone: usize, [class, rtype]: [&str; 2], failed: &Failed) {
+    /// Looks the counter up each time; failures are rare.
+    pub fn failed(&self, server: &str, zone: usize, [class, rtype]: [&str; 2], failure: &RecordError) {
         let Some((linked, zone)) = self.zone(server, zone) else { return };
-        let (name, help) = if failed.in_template { TEMPLATE_FAILURES } else { RECORD_FAILURES };
+        let (name, help) = if failure.in_template { TEMPLATE_FAILURES } else { RECORD_FAILURES };
         let Ok(family) = registry().counters(name, help, FAILURE_LABELS) else { return };
-        let section = section_name(failed.section);
-        family.with(&[server, &zone.text, &linked.view, class, rtype, section, &failed.template]).inc();
+        let section = section_name(failure.section);
+        family.with(&[server, &zone.text, &linked.view, class, rtype, section, &failure.template]).inc();
     }
 }

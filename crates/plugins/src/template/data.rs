@@ -1,4 +1,4 @@
-//! What templates may ask about a query. Nothing is made before one does.
+//! The data of a query for templates; each value is computed on first use.
 
 use std::cell::OnceCell;
 
@@ -7,63 +7,63 @@ use server::Visit;
 use wire::{Class, Rtype};
 
 use super::message::{Message, Question};
-use super::variables::Held;
+use super::variables::VariableMap;
 use super::{Template, Zone};
 
 /// A query that a template matches.
-pub(super) struct Matched<'q> {
+pub(super) struct MatchedQuery<'q> {
     pub visit: &'q Visit<'q>,
     zone: &'q str,
     name: &'q str,
     pattern: &'q Regexp,
     pub class: &'static str,
     pub rtype: &'static str,
-    by_name: ByName<'q>,
+    named_groups: NamedGroups<'q>,
     question: Question<'q>,
     message: Message<'q>,
-    variables: Held,
+    variables: VariableMap,
 }
 
-impl<'q> Matched<'q> {
+impl<'q> MatchedQuery<'q> {
     pub fn new(
         visit: &'q Visit<'q>,
         template: &Template,
         zone: &'q Zone,
         name: &'q str,
         pattern: &'q Regexp,
-    ) -> Matched<'q> {
+    ) -> MatchedQuery<'q> {
         let question = &visit.query.question;
         let class = if question.qclass == Class::ANY { template.class } else { question.qclass };
         let rtype = if question.qtype == Rtype::ANY { template.rtype } else { question.qtype };
-        Matched {
+        MatchedQuery {
             visit,
             zone: &zone.text,
             name,
             pattern,
             class: if class == Class::ANY { "ANY" } else { class.mnemonic().unwrap_or_default() },
             rtype: rtype.mnemonic().unwrap_or_default(),
-            by_name: ByName {
-                found: Found { name, pattern, groups: OnceCell::new() },
+            named_groups: NamedGroups {
+                groups: MatchGroups { name, pattern, groups: OnceCell::new() },
                 keys: OnceCell::new(),
             },
             question: Question { question },
             message: Message::new(visit.query),
-            variables: Held::default(),
+            variables: VariableMap::default(),
         }
     }
 
-    /// The same with its variables.
-    pub fn with(self, variables: Held) -> Matched<'q> {
-        Matched { variables, ..self }
+    /// Adds the variables.
+    pub fn with(self, variables: VariableMap) -> MatchedQuery<'q> {
+        MatchedQuery { variables, ..self }
     }
 
     /// A group by its name or number; empty if there is none.
     pub fn group(&self, key: &str) -> &str {
-        self.by_name.group(key).map_or("", |group| self.by_name.found.get(group))
+        self.named_groups.group(key).map_or("", |group| self.named_groups.groups.get(group))
     }
 }
 
-impl Data for Matched<'_> {
+impl Data for MatchedQuery<'_> {
     fn type_name(&self) -> &str {
         "*template.templateData"
     }
@@ -72,12 +72,12 @@ impl Data for Matched<'_> {
         Field::Value(match name {
             "Name" => Value::text(self.name),
             "Zone" => Value::text(self.zone),
-            "Group" => Value::Map(&self.by_name),
-            "Match" => Value::list(&self.by_name.found),
+            "Group" => Value::Map(&self.named_groups),
+            "Match" => Value::list(&self.named_groups.groups),
             "Class" => Value::text(self.class),
             "Type" => Value::text(self.rtype),
             "Regex" => Value::text(self.pattern.source()),
-            // A client on a socket for both families comes as an IPv4 address in IPv6 form.
+            // A dual-stack socket reports IPv4 clients as IPv4-mapped IPv6 addresses.
             "Remote" => Value::owned(self.visit.client.remote.ip().to_canonical().to_string()),
             "Question" => Value::Struct(&self.question),
             "Message" => Value::Struct(&self.message),
@@ -88,7 +88,7 @@ impl Data for Matched<'_> {
         })
     }
 
-    /// `Meta`: what plugins know about the query, or nothing.
+    /// `Meta`: metadata of the query, or empty text.
     fn call(&self, _method: &str, args: &[Value<'_>]) -> Value<'_> {
         let label = match args {
             [Value::Text(label)] => std::str::from_utf8(label).unwrap_or_default(),
@@ -98,14 +98,14 @@ impl Data for Matched<'_> {
     }
 }
 
-/// `.Match`: the groups by their numbers, looked for when the first one is asked for.
-struct Found<'q> {
+/// `.Match`: the groups by number; matched on first use.
+struct MatchGroups<'q> {
     name: &'q str,
     pattern: &'q Regexp,
     groups: OnceCell<Option<Groups>>,
 }
 
-impl Found<'_> {
+impl MatchGroups<'_> {
     fn groups(&self) -> Option<&Groups> {
         self.groups.get_or_init(|| self.pattern.find_groups(self.name)).as_ref()
     }
@@ -115,7 +115,7 @@ impl Found<'_> {
     }
 }
 
-impl Data for Found<'_> {
+impl Data for MatchGroups<'_> {
     fn type_name(&self) -> &str {
         "[]string"
     }
@@ -130,28 +130,28 @@ impl Data for Found<'_> {
 }
 
 /// `.Group`: the groups by their names and numbers.
-struct ByName<'q> {
-    found: Found<'q>,
-    /// All keys in order and the groups they stand for; only made to be walked over.
+struct NamedGroups<'q> {
+    groups: MatchGroups<'q>,
+    /// All keys in order, with their groups; computed for iteration only.
     keys: OnceCell<Vec<(String, usize)>>,
 }
 
-impl ByName<'_> {
-    /// Names come before numbers, the last of a name before the others.
+impl NamedGroups<'_> {
+    /// Names take precedence over numbers, the last group of a name over earlier ones.
     fn group(&self, key: &str) -> Option<usize> {
-        let pattern = self.found.pattern;
+        let pattern = self.groups.pattern;
         let named = pattern.names().iter().rposition(|name| name == key).filter(|_| !key.is_empty());
         named.or_else(|| {
-            let plain =
+            let is_number =
                 key.bytes().all(|byte| byte.is_ascii_digit()) && (key == "0" || !key.starts_with('0'));
-            let number = plain.then(|| key.parse().ok()).flatten();
+            let number = is_number.then(|| key.parse().ok()).flatten();
             number.filter(|number| *number <= pattern.groups())
         })
     }
 
     fn keys(&self) -> &[(String, usize)] {
         self.keys.get_or_init(|| {
-            let pattern = self.found.pattern;
+            let pattern = self.groups.pattern;
             let numbers = (0..=pattern.groups()).map(|number| number.to_string());
             let names = pattern.names().iter().filter(|name| !name.is_empty()).cloned();
             let mut keys: Vec<String> = numbers.chain(names).collect();
@@ -162,7 +162,7 @@ impl ByName<'_> {
     }
 }
 
-impl Data for ByName<'_> {
+impl Data for NamedGroups<'_> {
     fn type_name(&self) -> &str {
         "map[string]string"
     }
@@ -172,7 +172,7 @@ impl Data for ByName<'_> {
     }
 
     fn item(&self, place: usize) -> Value<'_> {
-        Value::text(self.keys().get(place).map_or("", |(_, group)| self.found.get(*group)))
+        Value::text(self.keys().get(place).map_or("", |(_, group)| self.groups.get(*group)))
     }
 
     fn key(&self, place: usize) -> Value<'_> {
@@ -181,6 +181,6 @@ impl Data for ByName<'_> {
 
     fn get(&self, key: &[u8]) -> Option<Value<'_>> {
         let group = self.group(std::str::from_utf8(key).ok()?)?;
-        Some(Value::text(self.found.get(group)))
+        Some(Value::text(self.groups.get(group)))
     }
 }

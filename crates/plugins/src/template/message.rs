@@ -37,13 +37,13 @@ impl Data for Question<'_> {
 
     fn string(&self) -> Option<String> {
         let wire::Question { qtype, qclass, .. } = self.question;
-        // The class ANY has its name here, unlike in logs.
+        // Class ANY has its mnemonic here, unlike in logs.
         let class = if *qclass == Class::ANY { "ANY".to_owned() } else { qclass.to_string() };
         Some(format!(";{}\t{class}\t {qtype}", self.question.name()))
     }
 }
 
-/// `*dns.Msg`. Of its records only their number is known.
+/// `*dns.Msg`. Its sections have the right length, but no records.
 pub(super) struct Message<'q> {
     query: &'q Query,
     questions: Questions<'q>,

@@ -1,13 +1,13 @@
-//! Makes records out of the query, by Go templates.
+//! Answers with records that Go templates make from the query.
 //!
 //! ```text
 //!   query ─→ template: zone, class, type, regular expressions ─→ records, rcode
-//!              │ none matches: SERVFAIL, or with fallthrough the next one
+//!              │ no match: SERVFAIL, or with fallthrough the next template
 //!              ↓
 //!            template …                                       ─→ the next plugin
 //! ```
 //!
-//! What a template says whatever the query is, is parsed once, at setup.
+//! Records that do not depend on the query are parsed once, at setup.
 
 mod answer;
 mod conditions;
@@ -24,17 +24,17 @@ use golang::Regexp;
 use server::{Link, Plugin, Step, Visit};
 use wire::{Class, NameBuf, Question, Rcode, Rtype, Section, option};
 
-use answer::Plan;
+use answer::RenderedReply;
 use conditions::Conditions;
 use counters::Counters;
-use data::Matched;
+use data::MatchedQuery;
 use record::RecordTemplate;
 pub(crate) use setup::setup;
 
+use crate::name_text::NameText;
 use crate::parse::Fallthrough;
-use crate::spelling::Spelling;
 
-/// What CoreDNS says it can take, to clients that sent no EDNS.
+/// The UDP payload size in the OPT record, as in CoreDNS.
 const UDP_SIZE: u16 = 4096;
 
 struct Templates {
@@ -47,23 +47,23 @@ struct Template {
     class: Class,
     rtype: Rtype,
     zones: Vec<Zone>,
-    /// The first that matches counts; without any, everything does.
+    /// The first that matches counts; never empty.
     patterns: Vec<Regexp>,
     conditions: Conditions,
     records: Vec<(Section, RecordTemplate)>,
     rcode: Rcode,
-    /// Data of the extended error, if there is one.
+    /// Data of the extended DNS error option, if any.
     extended_error: Option<Vec<u8>>,
     fallthrough: Fallthrough,
-    /// Where it stands, for people.
+    /// File and line, for messages.
     place: String,
 }
 
 struct Zone {
     name: NameBuf,
-    /// As templates and metrics show it.
+    /// The name as in templates and metrics.
     text: String,
-    /// Its place among the zones of all templates.
+    /// Its index among the zones of all templates.
     number: usize,
 }
 
@@ -74,21 +74,21 @@ impl Plugin for Templates {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let name = visit.query.question.lower().to_buf();
-        // Only a template whose zone has the name needs it as text.
-        let mut spelling = None;
+        // The name's text is made only if a template's zone matches.
+        let mut name_text = None;
         for template in &self.templates {
             let Some(zone) = template.zone_of(&visit.query.question) else { continue };
-            let text: &Spelling = spelling.get_or_insert_with(|| Spelling::of(name.as_name()));
+            let text: &NameText = name_text.get_or_insert_with(|| NameText::of(name.as_name()));
             let pattern = template.patterns.iter().find(|pattern| pattern.matches(text));
             if let Some(step) = pattern.and_then(|pattern| self.answer(visit, template, zone, text, pattern))
             {
                 return step;
             }
             if !template.fallthrough.through(name.as_name()) {
-                visit.note(|_| format!("{} does not match, and has no fallthrough", template.place));
+                visit.note(|_| format!("{} does not match and has no fallthrough", template.place));
                 return Step::fail(Rcode::SERVFAIL);
             }
-            visit.note(|_| format!("{} does not match; falls through", template.place));
+            visit.note(|_| format!("{} does not match; falls through to the next template", template.place));
         }
         Step::Next
     }
@@ -106,7 +106,7 @@ impl Plugin for Templates {
 }
 
 impl Template {
-    /// The longest zone that has the name, if class and type are this template's as well.
+    /// The longest zone of the name, if the template's class and type match too.
     fn zone_of(&self, question: &Question) -> Option<&Zone> {
         let class = [self.class, question.qclass].contains(&Class::ANY) || self.class == question.qclass;
         let rtype = [self.rtype, question.qtype].contains(&Rtype::ANY) || self.rtype == question.qtype;
@@ -114,13 +114,13 @@ impl Template {
             return None;
         }
         let zones = self.zones.iter().filter(|zone| question.lower().is_under(zone.name.as_name()));
-        // Of equal ones the first.
+        // The first of equal ones.
         zones.reduce(|longest, zone| if zone.text.len() > longest.text.len() { zone } else { longest })
     }
 }
 
 impl Templates {
-    /// None if a condition does not hold.
+    /// None if a condition is false.
     fn answer(
         &self,
         visit: &mut Visit<'_>,
@@ -130,14 +130,14 @@ impl Templates {
         pattern: &Regexp,
     ) -> Option<Step> {
         visit.note(|_| format!("{} matches by `{}`", template.place, pattern.source()));
-        let matched = Matched::new(visit, template, zone, name, pattern);
+        let matched = MatchedQuery::new(visit, template, zone, name, pattern);
         let (class, rtype) = (matched.class, matched.rtype);
-        let variables = match template.conditions.hold(&matched) {
+        let variables = match template.conditions.evaluate(&matched) {
             Ok(Some(variables)) => variables,
             Ok(None) => return None,
-            // CoreDNS says nothing about it.
+            // CoreDNS does not log this.
             Err(error) => {
-                visit.note(|_| format!("an expression fails: {error}"));
+                visit.note(|_| format!("expression failed: {error}"));
                 return Some(Step::fail(Rcode::SERVFAIL));
             }
         };
@@ -148,14 +148,14 @@ impl Templates {
         if let Some(step) = answer::constant(visit, template) {
             return Some(step);
         }
-        let matched = Matched::new(visit, template, zone, name, pattern).with(variables);
-        let plan = match Plan::render(template, &matched) {
-            Ok(plan) => plan,
-            Err(failed) => {
-                self.counters.failed(visit.server(), zone.number, [class, rtype], &failed);
-                return Some(Step::error(Rcode::SERVFAIL, failed.error));
+        let matched = MatchedQuery::new(visit, template, zone, name, pattern).with(variables);
+        let rendered = match RenderedReply::render(template, &matched) {
+            Ok(rendered) => rendered,
+            Err(failure) => {
+                self.counters.failed(visit.server(), zone.number, [class, rtype], &failure);
+                return Some(Step::error(Rcode::SERVFAIL, failure.error));
             }
         };
-        Some(plan.begin(visit, template))
+        Some(rendered.begin(visit, template))
     }
 }

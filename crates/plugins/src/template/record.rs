@@ -1,25 +1,25 @@
-//! One record of an answer: a template, or what a template without any action says.
+//! One record of an answer: a template, or the constant record of a template without actions.
 
 use std::borrow::Cow;
 
 use golang::template::{Function, Functions, Template};
 use wire::{Section, ZoneRecord};
 
-use super::data::Matched;
+use super::data::MatchedQuery;
 
-/// The functions that templates have besides Go's.
+/// The functions of templates in addition to Go's.
 const FUNCTIONS: Functions = Functions(&[("parseInt", Function::ParseUint)]);
 
 pub(super) struct RecordTemplate {
     template: Template,
-    /// What comes of it whatever the query is.
+    /// The result, if it does not depend on the query.
     constant: Option<Result<Option<ZoneRecord>, String>>,
 }
 
-/// Why there is no record.
-pub(super) struct Failed {
+/// Why a template did not make a record.
+pub(super) struct RecordError {
     pub error: String,
-    /// The template's own failure; otherwise what it said is no record.
+    /// Whether the template failed; otherwise its text is not a valid record.
     pub in_template: bool,
     pub section: Section,
     /// As Go prints it, for metrics.
@@ -33,19 +33,19 @@ impl RecordTemplate {
         Ok(RecordTemplate { template, constant })
     }
 
-    /// The record, if it is the same for every query and can be sent.
+    /// The record, if it is the same for every query and has a wire format.
     pub fn constant(&self) -> Option<&ZoneRecord> {
         self.constant.as_ref()?.as_ref().ok()?.as_ref().filter(|record| record.data.is_some())
     }
 
-    /// The record; None if the template says nothing at all.
+    /// The record; None if the template's text is empty.
     pub fn render(
         &self,
         section: Section,
-        matched: &Matched<'_>,
+        matched: &MatchedQuery<'_>,
         buffer: &mut Vec<u8>,
-    ) -> Result<Option<Cow<'_, ZoneRecord>>, Failed> {
-        let failed = |error: &str, in_template| Failed {
+    ) -> Result<Option<Cow<'_, ZoneRecord>>, RecordError> {
+        let failure = |error: &str, in_template| RecordError {
             error: error.to_owned(),
             in_template,
             section,
@@ -53,12 +53,12 @@ impl RecordTemplate {
         };
         match &self.constant {
             Some(Ok(record)) => return Ok(record.as_ref().map(Cow::Borrowed)),
-            Some(Err(error)) => return Err(failed(error, false)),
+            Some(Err(error)) => return Err(failure(error, false)),
             None => {}
         }
         buffer.clear();
-        self.template.execute(matched, buffer).map_err(|error| failed(&error, true))?;
-        let record = parse_record(buffer).map_err(|error| failed(&error, false))?;
+        self.template.execute(matched, buffer).map_err(|error| failure(&error, true))?;
+        let record = parse_record(buffer).map_err(|error| failure(&error, false))?;
         Ok(record.map(Cow::Owned))
     }
 }
@@ -67,7 +67,7 @@ fn parse_record(text: &[u8]) -> Result<Option<ZoneRecord>, String> {
     ZoneRecord::parse(text).map_err(|error| error.to_string())
 }
 
-/// As the Corefile and the metrics call it.
+/// The name in the Corefile and in metrics.
 pub(super) fn section_name(section: Section) -> &'static str {
     match section {
         Section::Answer => "answer",

@@ -12,7 +12,7 @@ use super::record::RecordTemplate;
 use super::{Template, Templates, Zone};
 use crate::parse::Fallthrough;
 
-/// Longer expressions are refused.
+/// The maximum length of a regular expression.
 const MAX_PATTERN: usize = 10_000;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
@@ -28,7 +28,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 }
 
 fn template(s: &mut Setup<'_>, first_zone: usize) -> Result<Template, Diagnostic> {
-    let place = format!("the template at {}:{}", s.c.file(), s.c.line());
+    let place = format!("template at {}:{}", s.c.file(), s.c.line());
     if !s.c.next_arg() {
         return Err(s.c.arg_err());
     }
@@ -59,7 +59,7 @@ fn template(s: &mut Setup<'_>, first_zone: usize) -> Result<Template, Diagnostic
     if template.patterns.is_empty() {
         template.patterns.extend(Regexp::compile(".*").ok());
     }
-    // Answers are made first, then additional records, as failures are found in this order.
+    // Rendered in this order; the first failure is the one reported.
     let order = |section: Section| match section {
         Section::Answer => 0,
         Section::Additional => 1,
@@ -95,7 +95,7 @@ fn option(c: &mut Dispenser<'_>, template: &mut Template) -> Result<(), Diagnost
                 return Err(c.arg_err());
             }
             let found = Rcode::from_mnemonic(c.val()).filter(|found| found.mnemonic() == Some(c.val()));
-            // An old spelling that CoreDNS still takes.
+            // An old mnemonic that CoreDNS still accepts.
             let found = found.or((c.val() == "NOTIMPL").then_some(Rcode::NOTIMP));
             template.rcode = found.ok_or_else(|| c.err(format_args!("unknown rcode {}", c.val())))?;
             Ok(())
@@ -146,7 +146,7 @@ fn records(c: &mut Dispenser<'_>, template: &mut Template, section: Section) -> 
     Ok(())
 }
 
-/// A code and perhaps a text, as the option holds them (RFC 8914 §2).
+/// Encodes code and text as option data (RFC 8914 §2).
 fn extended_error(c: &mut Dispenser<'_>) -> Result<Vec<u8>, Diagnostic> {
     let args = c.remaining_args();
     let (code, text) = match args[..] {
@@ -161,7 +161,7 @@ fn extended_error(c: &mut Dispenser<'_>) -> Result<Vec<u8>, Diagnostic> {
     Ok(data)
 }
 
-/// A class by its name, in the one spelling it has.
+/// A class by its mnemonic, in upper case only.
 fn class(word: &str) -> Option<Class> {
     if word == "ANY" {
         return Some(Class::ANY);

@@ -30,7 +30,7 @@ fn answers() {
             "REFUSED qr,aa\nopt: 4096 do 15:\0\u{f}no",
         ),
         ("ANY ANY {\n rcode SERVFAIL\n}", "a.example", "SERVFAIL qr"),
-        // A target is looked up through the whole server.
+        // A CNAME target is looked up through the whole server.
         (
             "IN ANY old.example {\n answer \"{{ .Name }} 5 CNAME new.example.\"\n}",
             "old.example A",
@@ -61,7 +61,7 @@ fn answers() {
             "NOERROR qr,aa\nanswer: new.example. 3600 IN A 10.0.0.9",
         ),
         ("IN A {\n expr incidr('x', '10.0.0.0/8')\n fallthrough\n}", "new.example", "SERVFAIL qr"),
-        // Nothing that could be sent.
+        // Records that cannot be sent.
         ("IN TXT {\n answer \"\"\n}", "a.example TXT", "dropped"),
         ("IN A {\n answer \"\"\n}", "a.example", "SERVFAIL qr"),
         ("IN A {\n answer \"a. TLSA 3 1 1 zz\"\n}", "a.example", "dropped"),
@@ -73,8 +73,8 @@ fn answers() {
 }
 
 #[test]
-fn what_templates_can_read() {
-    let says = |template: &str, question: &str| {
+fn template_data() {
+    let render = |template: &str, question: &str| {
         let body = format!(
             "ANY ANY example {{\n match ^(?P<first>[^.]*)[.](x)?\n answer \". 0 TXT \\\"{template}\\\"\"\n}}"
         );
@@ -99,11 +99,11 @@ fn what_templates_can_read() {
         ("{{ .Meta `nobody/knows` }}.{{ .Var.x }}", "a.example", ".<no value>"),
         ("{{ parseInt `ff` 16 8 }}", "a.example", "255"),
     ] {
-        assert_eq!(says(template, question), expected, "{template}");
+        assert_eq!(render(template, question), expected, "{template}");
     }
 }
 
-/// As CoreDNS says it.
+/// CoreDNS's error texts.
 #[test]
 fn refusals() {
     let place = |line: usize| format!("plugin/template: Corefile:{line} - Error during parsing: ");

@@ -1,13 +1,13 @@
-//! `.Var`: what expressions have yielded, as templates see it.
+//! `.Var`: the results of `var` expressions, as template values.
 
 use std::borrow::Cow;
 
 use expr::{Elements, Key, MapType};
 use golang::{Data, Value, Width};
 
-/// The variables of a query, by their names in order; none at all where a template has no expressions.
+/// The variables of a query, sorted by name; None (nil in Go) if the template has no expressions.
 #[derive(Default)]
-pub(super) struct Held(Option<Vec<(String, Variable)>>);
+pub(super) struct VariableMap(Option<Vec<(String, Variable)>>);
 
 enum Variable {
     Plain(expr::Value<'static>),
@@ -16,25 +16,25 @@ enum Variable {
 }
 
 struct List {
-    of: &'static str,
+    type_name: &'static str,
     items: Vec<Variable>,
 }
 
 struct Map {
-    of: &'static str,
+    type_name: &'static str,
     entries: Vec<(Key<'static>, Variable)>,
 }
 
-impl Held {
-    /// The last of a name counts.
-    pub fn new<'a>(named: impl Iterator<Item = (&'a str, &'a expr::Value<'static>)>) -> Held {
-        let mut held: Vec<(String, Variable)> = Vec::new();
+impl VariableMap {
+    /// The last value of a name counts.
+    pub fn new<'a>(named: impl Iterator<Item = (&'a str, &'a expr::Value<'static>)>) -> VariableMap {
+        let mut variables: Vec<(String, Variable)> = Vec::new();
         for (name, value) in named {
-            held.retain(|(known, _)| known != name);
-            held.push((name.to_owned(), Variable::new(value)));
+            variables.retain(|(known, _)| known != name);
+            variables.push((name.to_owned(), Variable::new(value)));
         }
-        held.sort_by(|(a, _), (b, _)| a.cmp(b));
-        Held(Some(held))
+        variables.sort_by(|(a, _), (b, _)| a.cmp(b));
+        VariableMap(Some(variables))
     }
 
     fn all(&self) -> &[(String, Variable)] {
@@ -46,7 +46,7 @@ impl Variable {
     fn new(value: &expr::Value<'static>) -> Variable {
         match value {
             expr::Value::Array(array) => Variable::List(List {
-                of: match array.elements {
+                type_name: match array.elements {
                     Elements::Any => "[]interface {}",
                     Elements::String => "[]string",
                     Elements::Int => "[]int",
@@ -55,11 +55,11 @@ impl Variable {
                 items: array.items.iter().map(Variable::new).collect(),
             }),
             expr::Value::Bytes(bytes) => Variable::List(List {
-                of: "[]uint8",
+                type_name: "[]uint8",
                 items: bytes.iter().map(|byte| Variable::Plain(expr::Value::Byte(*byte))).collect(),
             }),
             expr::Value::Map(map) => Variable::Map(Map {
-                of: match map.of {
+                type_name: match map.of {
                     MapType::StringToAny => "map[string]interface {}",
                     MapType::AnyToAny => "map[interface {}]interface {}",
                     MapType::AnyToArray => "map[interface {}][]interface {}",
@@ -88,7 +88,7 @@ impl Variable {
     }
 }
 
-impl Data for Held {
+impl Data for VariableMap {
     fn type_name(&self) -> &str {
         "map[string]interface {}"
     }
@@ -116,7 +116,7 @@ impl Data for Held {
 
 impl Data for List {
     fn type_name(&self) -> &str {
-        self.of
+        self.type_name
     }
 
     fn len(&self) -> usize {
@@ -130,7 +130,7 @@ impl Data for List {
 
 impl Data for Map {
     fn type_name(&self) -> &str {
-        self.of
+        self.type_name
     }
 
     fn len(&self) -> usize {
