@@ -1,4 +1,4 @@
-//! What comes for the first time. Most answers are small: their sets stay on the stack.
+//! A set that stays on the stack while it is small, as for most answers.
 
 use std::hash::Hash;
 
@@ -6,11 +6,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use smallvec::SmallVec;
 
-/// So many are compared one by one.
-const FEW: usize = 24;
+/// Capacity up to which values are compared one by one.
+const INLINE_CAPACITY: usize = 24;
 
 pub(crate) enum Distinct<T> {
-    Few(SmallVec<[T; FEW]>),
+    Few(SmallVec<[T; INLINE_CAPACITY]>),
     Many(HashSet<T, RandomState>),
 }
 
@@ -19,11 +19,11 @@ impl<T: Copy + Eq + Hash> Distinct<T> {
         Self::Few(SmallVec::new())
     }
 
-    /// True the first time a value comes.
-    pub fn is_new(&mut self, value: T) -> bool {
+    /// Adds a value; true if it is new.
+    pub fn insert(&mut self, value: T) -> bool {
         match self {
             Self::Few(seen) if seen.contains(&value) => false,
-            Self::Few(seen) if seen.len() < FEW => {
+            Self::Few(seen) if seen.len() < INLINE_CAPACITY => {
                 seen.push(value);
                 true
             }
@@ -43,11 +43,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_value_once() {
+    fn a_value_is_new_once() {
         let mut seen = Distinct::new();
         for round in 0..3 {
             for value in 0..1000 {
-                assert_eq!(seen.is_new(value), round == 0, "{value}");
+                assert_eq!(seen.insert(value), round == 0, "{value}");
             }
         }
     }

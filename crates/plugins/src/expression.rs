@@ -1,4 +1,4 @@
-//! What the expressions of `view` and `template` can ask about a query, by the names CoreDNS gave it.
+//! The functions about a query in expressions of `view` and `template`, with CoreDNS's names.
 
 use std::cell::OnceCell;
 use std::fmt::Write;
@@ -9,9 +9,9 @@ use expr::{Environment, Error, Function, Prepared, Type, Value, Variables};
 use server::{Client, Transport};
 use wire::Query;
 
-use crate::spelling::Spelling;
+use crate::name_text::NameText;
 
-/// The functions, by their places in the environment.
+/// The functions, by index in the environment.
 const NAMES: [&str; 15] = [
     "incidr",
     "metadata",
@@ -30,7 +30,7 @@ const NAMES: [&str; 15] = [
     "server_port",
 ];
 
-/// The declarations. Whoever adds to them gets the places behind these.
+/// Declares the functions. Further declarations get the indices after these.
 pub(crate) fn environment() -> Environment {
     let mut environment = Environment::new();
     for name in NAMES {
@@ -48,27 +48,27 @@ pub(crate) fn environment() -> Environment {
     environment
 }
 
-/// A query's values. What takes text to say is written down once, in place.
-pub(crate) struct AboutQuery<'q> {
+/// The values of a query; texts are formatted on first use, without the heap.
+pub(crate) struct QueryVariables<'q> {
     query: &'q Query,
     client: &'q Client,
     metadata: &'q dyn Fn(&str) -> Option<String>,
-    name: OnceCell<Spelling>,
-    type_name: OnceCell<Short>,
-    class_name: OnceCell<Short>,
-    client_ip: OnceCell<Short>,
-    client_port: OnceCell<Short>,
-    server_ip: OnceCell<Short>,
-    server_port: OnceCell<Short>,
+    name: OnceCell<NameText>,
+    type_name: OnceCell<ShortText>,
+    class_name: OnceCell<ShortText>,
+    client_ip: OnceCell<ShortText>,
+    client_port: OnceCell<ShortText>,
+    server_ip: OnceCell<ShortText>,
+    server_port: OnceCell<ShortText>,
 }
 
-impl<'q> AboutQuery<'q> {
+impl<'q> QueryVariables<'q> {
     pub fn new(
         query: &'q Query,
         client: &'q Client,
         metadata: &'q dyn Fn(&str) -> Option<String>,
-    ) -> AboutQuery<'q> {
-        AboutQuery {
+    ) -> QueryVariables<'q> {
+        QueryVariables {
             query,
             client,
             metadata,
@@ -83,7 +83,7 @@ impl<'q> AboutQuery<'q> {
     }
 }
 
-impl Variables for AboutQuery<'_> {
+impl Variables for QueryVariables<'_> {
     fn call<'v>(
         &'v self,
         function: usize,
@@ -91,8 +91,8 @@ impl Variables for AboutQuery<'_> {
         prepared: Option<&'v Prepared>,
     ) -> Result<Value<'v>, Error> {
         let question = &self.query.question;
-        let short = |cell: &'v OnceCell<Short>, text: std::fmt::Arguments<'_>| {
-            Value::text(cell.get_or_init(|| Short::of(text)).as_str())
+        let short = |cell: &'v OnceCell<ShortText>, text: std::fmt::Arguments<'_>| {
+            Value::text(cell.get_or_init(|| ShortText::of(text)).as_str())
         };
         let code = |cell, mnemonic: Option<&'static str>, prefix: &str, number: u16| match mnemonic {
             Some(mnemonic) => Value::text(mnemonic),
@@ -105,7 +105,7 @@ impl Variables for AboutQuery<'_> {
                 (self.metadata)(label).map_or(Value::text(""), Value::text)
             }
             "type" => code(&self.type_name, question.qtype.mnemonic(), "TYPE", question.qtype.0),
-            "name" => Value::text(&**self.name.get_or_init(|| Spelling::of(question.lower()))),
+            "name" => Value::text(&**self.name.get_or_init(|| NameText::of(question.lower()))),
             "class" => code(&self.class_name, question.qclass.mnemonic(), "CLASS", question.qclass.0),
             "proto" => Value::text(self.client.transport.proto()),
             "size" => Value::Int(self.query.plain_len() as i64),
@@ -125,15 +125,15 @@ impl Variables for AboutQuery<'_> {
     }
 }
 
-/// An address, a port or a code, which all fit.
-struct Short {
+/// The text of an address, a port or a code, stored inline; all of them fit.
+struct ShortText {
     bytes: [u8; 48],
     len: usize,
 }
 
-impl Short {
-    fn of(text: std::fmt::Arguments<'_>) -> Short {
-        let mut short = Short { bytes: [0; 48], len: 0 };
+impl ShortText {
+    fn of(text: std::fmt::Arguments<'_>) -> ShortText {
+        let mut short = ShortText { bytes: [0; 48], len: 0 };
         let _ = short.write_fmt(text);
         short
     }
@@ -143,7 +143,7 @@ impl Short {
     }
 }
 
-impl Write for Short {
+impl Write for ShortText {
     fn write_str(&mut self, text: &str) -> std::fmt::Result {
         let room = self.bytes.get_mut(self.len..self.len + text.len()).ok_or(std::fmt::Error)?;
         room.copy_from_slice(text.as_bytes());
@@ -172,7 +172,7 @@ fn in_cidr<'v>(arguments: &[Value<'v>], prepared: Option<&Prepared>) -> Result<V
     Ok(Value::Bool(contains(&network, address)))
 }
 
-/// Whether an address is in a network. IPv4 in IPv6 form is IPv4, on both sides.
+/// Whether an address is in a network. IPv4-mapped IPv6 is IPv4, on both sides.
 fn contains(network: &Prefix, address: IpAddr) -> bool {
     let (base, bits) = match (network.address, network.address.to_canonical(), network.bits) {
         (IpAddr::V6(_), base @ IpAddr::V4(_), bits @ 96..) => (base, bits - 96),

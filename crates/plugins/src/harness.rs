@@ -1,4 +1,4 @@
-//! Tests of plugins in one line: a Corefile and a question in, text out.
+//! Test harness for plugins: a Corefile and a question in, text out.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 use server::{Answered, Client, Config, Input, Service, Transport, config};
 use wire::{Class, Edns, EdnsOption, Flags, NameBuf, Opcode, Query, Reply, Rtype};
 
-/// A configuration from a Corefile, or the first error's line.
+/// The configuration of a Corefile, or its first error.
 pub fn configure(corefile: &str) -> Result<Config, String> {
     let input = Input { name: "Corefile".into(), contents: corefile.into(), dns_port: "53".into() };
     config::build(&input, crate::PLUGINS, &corefile::Disk).map_err(|errors| errors[0].to_string())
 }
 
-/// The error line of a Corefile that must not load.
+/// The error of a Corefile that must not load.
 pub fn refused(corefile: &str) -> String {
     match configure(corefile) {
         Ok(_) => panic!("this Corefile should be refused:\n{corefile}"),
@@ -26,19 +26,19 @@ pub fn service(corefile: &str) -> Arc<Service> {
     config.services().next().expect("the Corefile listens somewhere").1.clone()
 }
 
-/// Asks `NAME TYPE [words]`; words: `tcp`, `do`, `size=N`, `nsid`, `from=IP`, `class=CH`, `rd`, `cd`, `ad`, `notify`.
+/// Sends the query `NAME TYPE [words]`; words: `tcp`, `do`, `size=N`, `nsid`, `from=IP`, `class=CH`, `rd`, `cd`, `ad`, `notify`.
 pub fn ask(service: &Arc<Service>, question: &str) -> Answered {
     let (packet, client) = packet(question);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(service.answer(&packet, client))
 }
 
-/// What comes back, as text: status and flags, then a line per record. `dropped` when nothing does.
+/// The reply as text: rcode and flags, then a line per record; `dropped` without a reply.
 pub fn answer(service: &Arc<Service>, question: &str) -> String {
     present(&ask(service, question))
 }
 
-/// A Corefile, a question and the reply's text, in one go.
+/// Checks the reply's text of one question on one Corefile.
 pub fn check(corefile: &str, question: &str, expected: &str) {
     let got = answer(&service(corefile), question);
     let expected: String = expected.lines().map(|line| format!("{}\n", line.trim())).collect::<String>();

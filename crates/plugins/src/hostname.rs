@@ -1,6 +1,6 @@
 //! The name of this host.
 
-/// Read when a configuration is loaded, never for a query.
+/// Reads a file: for setup, never for a query.
 pub(crate) fn hostname() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     match name.trim_end() {

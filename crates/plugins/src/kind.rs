@@ -1,5 +1,5 @@
-//! What kind of reply it is, and the class of kinds a rule may ask for: the one answer to this question for all
-//! plugins that treat successes, denials and errors differently.
+//! Classifies replies, for all plugins that treat success, denial and error differently. Kinds and classes are those of
+//! CoreDNS.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -77,7 +77,7 @@ const KINDS: [(Kind, &str); 8] = [
 ];
 
 impl Kind {
-    /// The kind of what the client is to get.
+    /// The kind of the reply that the client gets.
     pub fn of(outcome: Outcome, query: &Query, reply: &Reply) -> Kind {
         if outcome == Outcome::Drop {
             return Kind::OtherError;
@@ -85,14 +85,14 @@ impl Kind {
         Kind::of_message(query, reply, outcome == Outcome::Records && wants_dnssec(query, reply))
     }
 
-    /// The kind of a reply on its way up. Signatures matter if the reply itself says so.
+    /// The kind of a reply on its way up. Signatures are checked if the reply has DO set.
     pub fn of_reply(query: &Query, reply: &Reply) -> Kind {
         let dnssec = reply.opt.as_ref().is_some_and(|opt| opt.flags & Edns::DO != 0);
         Kind::of_message(query, reply, dnssec)
     }
 
-    /// The kind of a message; with `dnssec` an expired signature makes it an error. The order of the questions is
-    /// CoreDNS's and matters: NXDOMAIN behind a CNAME is neither denial nor success.
+    /// The kind of a message; with `dnssec` an expired signature makes it an error. The order of the checks is CoreDNS's
+    /// and matters: NXDOMAIN after a CNAME is neither denial nor success.
     pub fn of_message(query: &Query, reply: &Reply, dnssec: bool) -> Kind {
         match reply.opcode {
             Opcode::UPDATE => return Kind::Update,
@@ -100,7 +100,7 @@ impl Kind {
             _ if matches!(query.question.qtype, Rtype::AXFR | Rtype::IXFR) => return Kind::Meta,
             _ => {}
         }
-        if dnssec && has_expired(reply) {
+        if dnssec && has_invalid_signature(reply) {
             return Kind::OtherError;
         }
         let answers = !reply.section(Section::Answer).is_empty();
@@ -129,7 +129,7 @@ impl Kind {
         KINDS[self as usize].1
     }
 
-    /// For memory in plain words; 0 is none.
+    /// As a number for a slot's words, where 0 means none.
     pub fn number(self) -> u64 {
         self as u64 + 1
     }
@@ -139,13 +139,13 @@ impl Kind {
     }
 }
 
-/// The reply that leaves carries DO if the query did or a plugin said so.
+/// The sent reply has DO set if the query had it or a plugin set it.
 fn wants_dnssec(query: &Query, reply: &Reply) -> bool {
     query.dnssec_ok() || reply.opt.as_ref().is_some_and(|opt| opt.flags & Edns::DO != 0)
 }
 
 /// Whether a signature is not valid now.
-fn has_expired(reply: &Reply) -> bool {
+fn has_invalid_signature(reply: &Reply) -> bool {
     let mut signatures = reply.records().iter().filter(|record| record.rtype == Rtype::RRSIG).peekable();
     if signatures.peek().is_none() {
         return false;

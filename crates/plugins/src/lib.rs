@@ -1,6 +1,6 @@
-//! The plugins. Each has a folder: `mod.rs` (what it does), `setup.rs` (its Corefile options), `README.md`
-//! (for users) and `tests.rs`. None opens a socket or a watch of its own; the server does that for them.
-//! `order.rs` is the one list that says which plugin stands where in a chain.
+//! The plugins. Each has a folder: `mod.rs` (its behaviour), `setup.rs` (its Corefile options), `README.md`
+//! (for users) and `tests.rs`. None opens a socket or a watch itself; other crates do that.
+//! `order.rs` is the one list that sets the order of plugins in a chain.
 
 mod acl;
 mod any;
@@ -51,19 +51,19 @@ mod trace;
 mod view;
 mod whoami;
 
+#[cfg(test)]
+mod broken_file;
 mod distinct;
-mod followed;
 #[cfg(test)]
 mod harness;
+mod name_text;
 mod order;
 mod packet;
 pub mod parse;
+mod polled_file;
 mod records;
 mod resolv_conf;
 mod reverse;
-mod spelling;
-#[cfg(test)]
-mod spoilt;
 mod translation;
 
 pub use kubernetes::Kubeconfig;

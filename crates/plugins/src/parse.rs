@@ -1,17 +1,17 @@
-//! Words of Corefile options that many plugins share: `fallthrough`, zones, an address to listen on.
+//! Corefile options that several plugins share: `fallthrough`, zones, a listen address.
 
 use corefile::{Diagnostic, Dispenser};
 use golang::{lookup_port, split_host_port};
 use wire::{Name, NameBuf};
 
-/// Where misses go on to the next plugin: nowhere, everywhere, or under some zones.
+/// The zones in which a missing name goes to the next plugin: none, all, or some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fallthrough {
     zones: Vec<NameBuf>,
 }
 
 impl Fallthrough {
-    /// From the arguments of `fallthrough`; without any it is everywhere.
+    /// From the arguments of `fallthrough`; without arguments it applies to all zones.
     pub fn from_args(args: &[&str]) -> Fallthrough {
         let zones = if args.is_empty() {
             vec![NameBuf::root()]
@@ -28,14 +28,14 @@ impl Fallthrough {
         is_under_any(name, &self.zones)
     }
 
-    /// Whether `fallthrough` was written at all.
+    /// Whether the Corefile has `fallthrough`.
     pub fn is_set(&self) -> bool {
         !self.zones.is_empty()
     }
 }
 
-/// The address HTTP is served on, if the directive's line names one. An address without a port, in Go's sense, is
-/// refused in the words of `missing`.
+/// The HTTP listen address in the directive's arguments, or the default. `missing` makes the error for an address
+/// without a port, in Go's sense.
 pub fn listen_address(
     c: &mut Dispenser<'_>,
     default: &str,
@@ -47,7 +47,7 @@ pub fn listen_address(
         _ => return Err(c.arg_err()),
     };
     let (host, port) = split_host_port(given).map_err(|error| missing(c, error))?;
-    // CoreDNS finds this out when it listens.
+    // CoreDNS reports this when it starts to listen.
     let port =
         lookup_port(port).map_err(|error| c.bare_err(format_args!("listen tcp: {error}")).unnamed())?;
     Ok(if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") })
@@ -63,7 +63,7 @@ mod tests {
     use crate::harness::{configure, refused};
 
     #[test]
-    fn addresses_for_http() {
+    fn http_listen_addresses() {
         for plugin in ["health", "ready", "pprof", "prometheus"] {
             let corefile = |addr: &str| format!(". {{\n{plugin} {addr}\n}}\n");
             for (given, listens) in [

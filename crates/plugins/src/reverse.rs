@@ -1,7 +1,7 @@
-//! From the name of a PTR query to an address.
+//! Converts the name of a PTR query to an address.
 //!
-//! The labels are turned around, joined into text and read as an address, which takes more names than the
-//! standards make: CoreDNS works so, and somebody may have come to like it.
+//! As in CoreDNS, the labels are joined in reverse order and parsed as an address, which accepts more names than the
+//! standards define.
 
 use std::net::IpAddr;
 
@@ -10,26 +10,26 @@ use wire::Name;
 const IN_ADDR: &[u8] = b"\x07in-addr\x04arpa\0";
 const IP6: &[u8] = b"\x03ip6\x04arpa\0";
 
-/// The address a lower-case reverse name stands for. IPv4 in IPv6 form is IPv4.
+/// The address of a lower-case reverse name. IPv4-mapped IPv6 is IPv4.
 pub(crate) fn address(name: Name<'_>) -> Option<IpAddr> {
     if let Some(at) = name.offset_of(Name::from_wire(IN_ADDR)?) {
-        // No IPv6 address is to be found here, save those that are IPv4 at heart.
-        return turned(&name.wire()[..at], 0, |_| Some(b'.')).filter(IpAddr::is_ipv4);
+        // An IPv6 address is valid here only if it is IPv4-mapped.
+        return parse_reversed(&name.wire()[..at], 0, |_| Some(b'.')).filter(IpAddr::is_ipv4);
     }
     let at = name.offset_of(Name::from_wire(IP6)?)?;
     let front = &name.wire()[..at];
-    // Labels that do not fill a group of four are ignored, wherever they come from.
+    // The leftmost labels that do not fill a group of four are ignored.
     let spare = labels(front).count() % 4;
-    turned(front, spare, |written| (written % 4 == 0).then_some(b':'))
+    parse_reversed(front, spare, |written| (written % 4 == 0).then_some(b':'))
 }
 
-/// Joins the labels from right to left and reads the text. `between` says what to put between the labels, given
-/// how many are there already.
-fn turned(front: &[u8], skip: usize, between: impl Fn(usize) -> Option<u8>) -> Option<IpAddr> {
+/// Joins the labels from right to left and parses the text. `between` returns the separator, given the number of labels
+/// written so far.
+fn parse_reversed(front: &[u8], skip: usize, between: impl Fn(usize) -> Option<u8>) -> Option<IpAddr> {
     let mut text = [0; 256];
     let mut start = text.len();
     for (written, label) in labels(front).skip(skip).enumerate() {
-        // The text is filled from its end, so the last label comes first.
+        // Filled from the end, so that the last label is first.
         if written > 0
             && let Some(separator) = between(written)
         {
@@ -46,7 +46,7 @@ fn turned(front: &[u8], skip: usize, between: impl Fn(usize) -> Option<u8>) -> O
     text.parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
 }
 
-/// The labels of the front part of a name, which has no root label.
+/// The labels of the front part of a name, without a root label.
 fn labels(mut front: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let (&len, rest) = front.split_first()?;

@@ -1,5 +1,5 @@
-//! What `dns64` and `siit` have in common: IPv4 addresses inside IPv6 ones (RFC 6052), how long a record lives that was
-//! made out of another, and the count of queries that got such records.
+//! Shared by `dns64` and `siit`: IPv4-embedded IPv6 addresses (RFC 6052), the TTL of synthesized records, and the counter
+//! of translated queries.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, OnceLock};
@@ -9,13 +9,13 @@ use metrics::{Counter, Family, registry};
 use server::Link;
 use wire::{Edns, Name, Opt, Owner, Query, Reply, Rtype, Section};
 
-/// What made records live at most, if nothing says how long the absence of real ones lasts (RFC 6147 §5.1.7).
-const WITHOUT_SOA: u32 = 600;
+/// The maximum TTL of synthesized records if the negative reply has no SOA record (RFC 6147 §5.1.7).
+const TTL_WITHOUT_SOA: u32 = 600;
 
-/// The octet that belongs to nobody: bits 64 to 71 are zero (RFC 6052 §2.2).
-const RESERVED: usize = 8;
+/// The reserved octet: bits 64 to 71 are zero (RFC 6052 §2.2).
+const RESERVED_OCTET: usize = 8;
 
-/// A prefix that turns IPv4 addresses into IPv6 ones.
+/// A prefix for IPv4-embedded IPv6 addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pref64 {
     octets: [u8; 16],
@@ -27,14 +27,14 @@ impl Pref64 {
     pub const WELL_KNOWN: Pref64 =
         Pref64 { octets: [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], bits: 96 };
 
-    /// The network of a prefix, if it has one of the lengths there are.
+    /// None if the length is not one of RFC 6052 §2.2.
     pub fn new(prefix: &Prefix) -> Option<Pref64> {
         let (IpAddr::V6(network), bits) = network(prefix) else { return None };
         matches!(bits, 32 | 40 | 48 | 56 | 64 | 96).then(|| Pref64 { octets: network.octets(), bits })
     }
 
     pub fn is_reserved_octet_zero(&self) -> bool {
-        self.octets[RESERVED] == 0
+        self.octets[RESERVED_OCTET] == 0
     }
 
     pub fn embed(&self, inner: [u8; 4]) -> [u8; 16] {
@@ -47,8 +47,8 @@ impl Pref64 {
 
     /// The IPv4 address in an IPv6 address of this prefix.
     pub fn extract(&self, outer: [u8; 16]) -> Option<[u8; 4]> {
-        let apart = u128::from_be_bytes(self.octets) ^ u128::from_be_bytes(outer);
-        if apart.leading_zeros() < self.bits || outer[RESERVED] != 0 {
+        let difference = u128::from_be_bytes(self.octets) ^ u128::from_be_bytes(outer);
+        if difference.leading_zeros() < self.bits || outer[RESERVED_OCTET] != 0 {
             return None;
         }
         let mut inner = [0; 4];
@@ -58,9 +58,9 @@ impl Pref64 {
         Some(inner)
     }
 
-    /// Where the octets of the IPv4 address are.
+    /// The places of the IPv4 address's octets.
     fn places(&self) -> impl Iterator<Item = usize> + use<> {
-        (self.bits as usize / 8..16).filter(|at| *at != RESERVED)
+        (self.bits as usize / 8..16).filter(|at| *at != RESERVED_OCTET)
     }
 }
 
@@ -84,7 +84,7 @@ fn network(prefix: &Prefix) -> (IpAddr, u32) {
     (address, prefix.bits)
 }
 
-/// A network as Go writes it: without host bits, and one of IPv4 addresses in IPv6 form as IPv4.
+/// A network as Go formats it: without host bits, and an IPv4-mapped one as IPv4.
 pub(crate) fn network_text(prefix: &Prefix) -> String {
     match network(prefix) {
         (address @ IpAddr::V6(_), bits @ 96..) => match address.to_canonical() {
@@ -95,13 +95,13 @@ pub(crate) fn network_text(prefix: &Prefix) -> String {
     }
 }
 
-/// What a made record lives at most: as long as the denial does that it takes the place of.
-pub(crate) fn longest_life(denial: &Reply) -> u32 {
+/// The maximum TTL of a synthesized record: that of the SOA record in the negative reply it replaces.
+pub(crate) fn max_ttl(denial: &Reply) -> u32 {
     let soa = denial.section(Section::Authority).iter().rev().find(|record| record.rtype == Rtype::SOA);
-    soa.map_or(WITHOUT_SOA, |soa| soa.ttl)
+    soa.map_or(TTL_WITHOUT_SOA, |soa| soa.ttl)
 }
 
-/// The OPT record of a reply that a look-up made: its own, or the client's sent back.
+/// The OPT record for a reply from a lookup: the lookup's own, or the client's reflected.
 pub(crate) fn opt_of(found: &Reply, query: &Query) -> Option<Opt> {
     let reflected = |edns: Edns| {
         let mut opt = Opt::new(edns.udp_size, false);
@@ -111,23 +111,26 @@ pub(crate) fn opt_of(found: &Reply, query: &Query) -> Option<Opt> {
     found.opt.clone().or_else(|| query.edns.map(reflected))
 }
 
-/// The owner of a record that goes from one reply into another.
+/// The owner of a record that is copied from another reply.
 pub(crate) fn owner(reply: &mut Reply, name: Name<'_>, question: Name<'_>) -> Owner {
     if name == question { Owner::Question(0) } else { reply.store(name) }
 }
 
-/// The count of translated queries, for each server the block is part of. A series appears with its first query, as in
-/// CoreDNS, and no query looks a label up.
-pub(crate) struct Translated {
-    /// None if something else has taken the name; then nobody sees what is counted.
+/// Counts translated queries per server of the block. A series appears with its first query, as in CoreDNS; counting does
+/// not look up labels in the registry.
+pub(crate) struct TranslationCounter {
+    /// None if the metric name is taken; then nothing is exported.
     family: Option<Arc<Family<Counter>>>,
-    /// Known when all blocks are.
+    /// Set when the blocks are linked.
     servers: OnceLock<Vec<(String, OnceLock<Arc<Counter>>)>>,
 }
 
-impl Translated {
-    pub fn new(name: &'static str, help: &'static str) -> Translated {
-        Translated { family: registry().counters(name, help, &["server"]).ok(), servers: OnceLock::new() }
+impl TranslationCounter {
+    pub fn new(name: &'static str, help: &'static str) -> TranslationCounter {
+        TranslationCounter {
+            family: registry().counters(name, help, &["server"]).ok(),
+            servers: OnceLock::new(),
+        }
     }
 
     pub fn link(&self, link: &Link<'_>) {

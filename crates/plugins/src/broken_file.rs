@@ -1,4 +1,4 @@
-//! Every followed place is put through the same: its file is spoilt in all ways, and mended again.
+//! Tests that break a polled file in every way and repair it, shared by all plugins that read one.
 
 use std::fs::{self, File};
 use std::io;
@@ -10,11 +10,10 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use crate::harness::configure;
 use crate::log::capture::Capture;
 
-type Spoil = fn(&Path) -> io::Result<()>;
+type Break = fn(&Path) -> io::Result<()>;
 
-/// What may become of a file, and the reason that is reported for it. Root may read everything, so that no mode of a file
-/// makes it unreadable to these tests.
-const SPOILT: [(&str, Spoil, &str); 6] = [
+/// States of a broken file, and the logged cause. There is no unreadable mode among them, since root can read any file.
+const STATES: [(&str, Break, &str); 6] = [
     ("vanished", |_| Ok(()), "no such file or directory"),
     ("unreadable", |path| symlink(path, path), "too many levels of symbolic links"),
     ("folder", |path| fs::create_dir(path), "is a directory"),
@@ -27,8 +26,8 @@ fn fifo(path: &Path) -> io::Result<()> {
     Ok(mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
 }
 
-/// The last good version stays in use however the file is spoilt, one line of the log says why, and the next good version is
-/// taken. `contents` makes a version, `refresh` does what is done at an interval, `in_use` finds out the version in use.
+/// Checks that the last good version stays in use in every state, that one log line has the cause, and that the next good
+/// version is read. `contents` makes a version, `refresh` polls the file, `in_use` returns the version in use.
 pub(crate) fn check(
     path: &Path,
     contents: impl Fn(u8) -> String,
@@ -38,44 +37,44 @@ pub(crate) fn check(
     let log = Capture::take();
     let about = format!(" {}: ", path.display());
     let mut version = 1;
-    mend(path, contents(version));
+    replace(path, contents(version));
     refresh();
     assert_eq!(in_use(), Some(version), "{}", path.display());
-    for (state, spoil, why) in SPOILT {
+    for (state, break_file, why) in STATES {
         log.lines(&about);
         clear(path);
-        spoil(path).unwrap_or_else(|error| panic!("{state}: {error}"));
+        break_file(path).unwrap_or_else(|error| panic!("{state}: {error}"));
         for _ in 0..3 {
             refresh();
             assert_eq!(in_use(), Some(version), "{state}");
         }
         let lines = log.lines(&about);
         assert!(matches!(&lines[..], [line] if line.contains(why)), "{state}: {lines:?}");
-        assert!(lines[0].ends_with("what was read before stays in use"), "{state}: {lines:?}");
+        assert!(lines[0].ends_with("the last good version stays in use"), "{state}: {lines:?}");
         version += 1;
-        mend(path, contents(version));
+        replace(path, contents(version));
         refresh();
         assert_eq!(in_use(), Some(version), "after {state}");
         let lines = log.lines(&about);
         assert!(lines.iter().any(|line| line.ends_with(": readable again")), "after {state}: {lines:?}");
     }
-    // Of the same size and, as far as the file says, of the same time.
+    // A file of the same size and modification time.
     let modified = fs::metadata(path).and_then(|about| about.modified()).expect("a time");
-    mend(path, contents(version + 1));
+    replace(path, contents(version + 1));
     File::options().write(true).open(path).and_then(|file| file.set_modified(modified)).expect("set");
     refresh();
-    assert_eq!(in_use(), Some(version + 1), "replaced by its like");
+    assert_eq!(in_use(), Some(version + 1), "replaced by a file of the same size and time");
 }
 
-/// For a file that is read at setup only: spoilt in any way it is refused by name, and taken when it is good again.
+/// For a file that is read at setup only: in every state setup fails with the file's name, and succeeds after the repair.
 pub(crate) fn check_at_setup(path: &Path, set_up: impl Fn() -> Result<(), String>) {
     let good = fs::read(path).expect("a good file");
-    for (state, spoil, why) in SPOILT {
+    for (state, break_file, why) in STATES {
         clear(path);
-        spoil(path).unwrap_or_else(|error| panic!("{state}: {error}"));
+        break_file(path).unwrap_or_else(|error| panic!("{state}: {error}"));
         let error = set_up().expect_err(state);
         assert!(error.contains(why) && error.contains(&path.display().to_string()), "{state}: {error}");
-        mend(path, &good);
+        replace(path, &good);
         assert_eq!(set_up(), Ok(()), "after {state}");
     }
 }
@@ -98,8 +97,8 @@ fn clear(path: &Path) {
     let _ = fs::remove_file(path).or_else(|_| fs::remove_dir(path));
 }
 
-/// Puts a new file there, as an editor or a kubelet does.
-fn mend(path: &Path, contents: impl AsRef<[u8]>) {
+/// Replaces the file by a rename, as an editor or the kubelet does.
+fn replace(path: &Path, contents: impl AsRef<[u8]>) {
     let new = path.with_extension("new");
     fs::write(&new, contents).expect("written");
     if path.is_dir() {

@@ -1,7 +1,7 @@
-//! A file that a plugin follows: read again when it changes, reported when it cannot be read.
+//! A file that a plugin polls: reads it again when it changes, and logs when it cannot be read.
 //!
 //! ```text
-//! good ──unreadable──→ one line, the last good data stay ──another reason──→ one more line ──readable──→ one line
+//! good ──unreadable──→ one log line, last good data stay in use ──another cause──→ one log line ──readable──→ one log line
 //! ```
 
 use std::fmt::Display;
@@ -13,23 +13,22 @@ use files::Stamp;
 use server::log::Logger;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Followed {
+pub(crate) struct PolledFile {
     path: PathBuf,
-    /// Larger files are not read.
+    /// Maximum size in bytes; larger files are not read.
     limit: u64,
     /// The version that was read last.
-    read: Option<Stamp>,
-    /// Why it cannot be read now.
-    trouble: Option<String>,
+    last_read: Option<Stamp>,
+    /// Why the last read failed.
+    failure: Option<String>,
 }
 
-/// Why there is nothing new from a file.
+/// Why a file could not be read.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It could not be opened, or is no file to be read: a FIFO, a device, a folder, too large. The system has no number for
-    /// the latter.
+    /// The file cannot be opened, or is a FIFO, a device, a folder or too large; the last has no errno.
     Open(io::Error),
-    /// Its contents could not be used.
+    /// The contents are invalid.
     Contents(String),
 }
 
@@ -42,25 +41,25 @@ impl Display for Failure {
     }
 }
 
-impl Followed {
-    pub fn new(path: PathBuf, limit: u64) -> Followed {
-        Followed { path, limit, read: None, trouble: None }
+impl PolledFile {
+    pub fn new(path: PathBuf, limit: u64) -> PolledFile {
+        PolledFile { path, limit, last_read: None, failure: None }
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Has `load` read the file if it changed, and logs what is new about that: a failure unless it is the last one again,
-    /// and the end of failures.
-    pub fn follow<T>(
+    /// Reads the file with `load` if it changed. Logs a failure unless it repeats the last one, and the first success
+    /// after failures.
+    pub fn poll<T>(
         &mut self,
         log: Logger,
         load: impl FnOnce(&mut Take<File>) -> Result<T, String>,
     ) -> Option<(T, Metadata)> {
-        let before = self.trouble.clone();
+        let before = self.failure.clone();
         let outcome = self.read(load);
-        if self.trouble != before {
+        if self.failure != before {
             self.report(log);
         }
         outcome.ok().flatten()
@@ -68,23 +67,22 @@ impl Followed {
 
     fn report(&self, log: Logger) {
         let path = self.path.display();
-        match (&self.trouble, self.read) {
+        match (&self.failure, self.last_read) {
             (Some(why), Some(_)) => {
-                log.error(format_args!("{path}: {why}; what was read before stays in use"));
+                log.error(format_args!("{path}: {why}; the last good version stays in use"));
             }
-            (Some(why), None) => log.error(format_args!("{path}: {why}; nothing was read from it yet")),
+            (Some(why), None) => log.error(format_args!("{path}: {why}; no version has been read yet")),
             (None, _) => log.info(format_args!("{path}: readable again")),
         }
     }
 
-    /// Has `load` read the file, unless it is the version that was read last. Logs nothing: for setup, which has its own
-    /// words.
+    /// Reads the file with `load`, unless this version was read last. Logs nothing: setup reports failures itself.
     pub fn read<T>(
         &mut self,
         load: impl FnOnce(&mut Take<File>) -> Result<T, String>,
     ) -> Result<Option<(T, Metadata)>, Failure> {
         let outcome = self.load(load);
-        self.trouble = outcome.as_ref().err().map(ToString::to_string);
+        self.failure = outcome.as_ref().err().map(ToString::to_string);
         outcome
     }
 
@@ -94,8 +92,8 @@ impl Followed {
     ) -> Result<Option<(T, Metadata)>, Failure> {
         let (file, metadata) = files::open(&self.path).map_err(Failure::Open)?;
         let stamp = Some(Stamp::of(&metadata));
-        // After a failure the same version is read again: the cause may be gone without a trace in the file.
-        if self.read == stamp && self.trouble.is_none() {
+        // After a failure the same version is read again: the cause may disappear without a change of the file.
+        if self.last_read == stamp && self.failure.is_none() {
             return Ok(None);
         }
         let too_large = || {
@@ -107,16 +105,16 @@ impl Followed {
         }
         let mut reader = file.take(self.limit + 1);
         let loaded = load(&mut reader).map_err(Failure::Contents)?;
-        // It grew meanwhile.
+        // The file grew during the read.
         if reader.limit() == 0 {
             return Err(too_large());
         }
-        self.read = stamp;
+        self.last_read = stamp;
         Ok(Some((loaded, metadata)))
     }
 }
 
-/// All of a file, for [`Followed::read`].
+/// Reads the whole file, for [`PolledFile::read`].
 pub(crate) fn whole(file: &mut Take<File>) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(|error| golang::system_error(&error))?;
