@@ -15,7 +15,7 @@ use server::{Found, Hooks, Link, Lookup, Outcome, Plugin, Turn, Visit, task};
 use wire::{Class, Flags, Rcode, Reply, Rtype, Section};
 
 use crate::kind::Kind;
-use crate::translation::{Pref64, Translated, longest_life, opt_of, owner};
+use crate::translation::{Pref64, TranslationCounter, max_ttl, opt_of, owner};
 pub(crate) use setup::setup;
 
 struct Dns64 {
@@ -29,7 +29,7 @@ struct Dns64 {
 /// The part of the plugin that runs after the look-up of A.
 struct Translator {
     prefix: Pref64,
-    translated: Translated,
+    translated: TranslationCounter,
 }
 
 impl Plugin for Dns64 {
@@ -51,7 +51,7 @@ impl Plugin for Dns64 {
             return Turn::Up;
         }
         let translator = self.translator.clone();
-        let max_ttl = longest_life(visit.reply);
+        let max_ttl = max_ttl(visit.reply);
         // CoreDNS looks up the name in lower case, and so the client gets it.
         let name = visit.query.question.lower().to_buf();
         visit.note(|_| format!("looks up A of {name} to synthesize AAAA records"));

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use corefile::Scheme;
 
 use super::LOG;
-use crate::followed::{Failure, Followed, whole};
+use crate::polled_file::{Failure, PolledFile, whole};
 use crate::resolv_conf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,14 +26,14 @@ pub(super) enum Destination {
 /// A file in the form of `resolv.conf`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NameServers {
-    file: Followed,
+    file: PolledFile,
     /// The addresses of its last version that had any.
     pub addresses: Vec<Address>,
 }
 
 impl NameServers {
     fn open(path: PathBuf) -> Result<NameServers, Failure> {
-        let file = Followed::new(path, files::DEFAULT_LIMIT);
+        let file = PolledFile::new(path, files::DEFAULT_LIMIT);
         let mut servers = NameServers { file, addresses: Vec::new() };
         match servers.file.read(whole) {
             Ok(read) => {
@@ -53,7 +53,7 @@ impl NameServers {
 
     /// Reads the file again if it changed; true if its addresses did.
     pub fn refresh(&mut self) -> bool {
-        let Some((contents, _)) = self.file.follow(LOG, whole) else { return false };
+        let Some((contents, _)) = self.file.poll(LOG, whole) else { return false };
         let addresses = self.parse(&contents);
         if addresses.is_empty() {
             let path = self.path().display();

@@ -463,7 +463,7 @@ fn resolv_conf_files_are_read_again() {
         let notes: String = ask(&service, "www.example A").notes.into_iter().map(|note| note.text).collect();
         (1..100).find(|version| notes.contains(&format!("127.0.1.{version}:53")))
     };
-    crate::spoilt::check(&path, contents, || (task.work)(), asked);
+    crate::broken_file::check(&path, contents, || (task.work)(), asked);
 }
 
 #[test]

@@ -171,5 +171,5 @@ fn options() {
 fn unsuitable_files_are_refused() {
     let file = file("GeoLite2-City", vec![("81.2.69.0/24", cambridge())]);
     let corefile = format!(". {{\n geoip {}\n}}", file.path().display());
-    crate::spoilt::check_at_setup(file.path(), || configure(&corefile).map(drop));
+    crate::broken_file::check_at_setup(file.path(), || configure(&corefile).map(drop));
 }

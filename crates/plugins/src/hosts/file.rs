@@ -12,7 +12,7 @@ use metrics::{Family, Gauge};
 use super::LOG;
 use super::lines::LineParser;
 use super::table::Table;
-use crate::followed::{Failure, Followed};
+use crate::polled_file::{Failure, PolledFile};
 
 /// Maximum file size. The largest files in use, block lists, have a few hundred thousand lines.
 const MAX_SIZE: u64 = 256 << 20;
@@ -23,7 +23,7 @@ pub(super) struct HostsFile {
     pub path: PathBuf,
     parser: LineParser,
     table: ArcSwap<Table>,
-    followed: Mutex<Followed>,
+    followed: Mutex<PolledFile>,
     /// Entries of the Corefile, which the metric includes.
     inline_entries: usize,
     entries: Option<Arc<Family<Gauge>>>,
@@ -32,7 +32,7 @@ pub(super) struct HostsFile {
 impl HostsFile {
     pub fn new(path: PathBuf, parser: LineParser, inline_entries: usize) -> HostsFile {
         let table = ArcSwap::from_pointee(Table::default());
-        let followed = Mutex::new(Followed::new(path.clone(), MAX_SIZE));
+        let followed = Mutex::new(PolledFile::new(path.clone(), MAX_SIZE));
         HostsFile { path, parser, table, followed, inline_entries, entries: register() }
     }
 
@@ -49,11 +49,11 @@ impl HostsFile {
 
     /// Reads the file if it changed. The table stays if the file cannot be read.
     pub fn refresh(&self) {
-        let read = self.followed().follow(LOG, |file| self.parse(file));
+        let read = self.followed().poll(LOG, |file| self.parse(file));
         self.publish(read);
     }
 
-    fn followed(&self) -> MutexGuard<'_, Followed> {
+    fn followed(&self) -> MutexGuard<'_, PolledFile> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -8,7 +8,7 @@ use wire::NameBuf;
 use super::lines::LineParser;
 use super::table::Table;
 use crate::harness::{answer, ask, configure, refused, service};
-use crate::{reverse, spoilt};
+use crate::{broken_file, reverse};
 
 /// Valid and invalid lines.
 const HOSTS: &str = r"# comment
@@ -448,7 +448,7 @@ fn the_file_is_read_again_when_it_changes() {
     let metric = |text: &str| metrics::registry().encode().lines().any(|line| line == text);
     assert!(metric(&format!("coredns_hosts_entries{{hostsfile=\"{}\"}} 6", path.display())));
     let last = || addresses().split(' ').next()?.strip_prefix("10.0.0.")?.parse().ok();
-    spoilt::check(&path, |version| format!("10.0.0.{version} a\n"), || (task.work)(), last);
+    broken_file::check(&path, |version| format!("10.0.0.{version} a\n"), || (task.work)(), last);
 }
 
 /// A file that cannot be read at setup gives one warning.

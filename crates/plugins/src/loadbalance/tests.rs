@@ -8,9 +8,9 @@ use wire::{Class, Flags, Name, NameBuf, Owner, Question, Reply, Rtype, Section};
 use super::prefer::{contains, network};
 use super::weights::{WeightFile, parse};
 use super::{LoadBalance, Policy};
-use crate::followed::Failure;
+use crate::broken_file;
 use crate::harness::{answer, configure, refused, service};
-use crate::spoilt;
+use crate::polled_file::Failure;
 
 /// A reply from words: `A10.0.0.1` is an address, any other word a type with a number as its data.
 fn reply(section: Section, words: &str) -> Reply {
@@ -240,7 +240,7 @@ fn weight_files_are_read_again() {
     let file = WeightFile::new(path.clone());
     let weight = || file.weights().of(name("a").as_name(), &[10, 0, 0, 1]);
     assert!(matches!(file.read(), Err(Failure::Open(_))));
-    spoilt::check(&path, |weight| format!("a\n10.0.0.1 {weight}\n"), || file.refresh(), || Some(weight()));
+    broken_file::check(&path, |weight| format!("a\n10.0.0.1 {weight}\n"), || file.refresh(), || Some(weight()));
     // An invalid file leaves the weights unchanged.
     let last = weight();
     std::fs::write(&path, "a\n10.0.0.1 x\n").unwrap();

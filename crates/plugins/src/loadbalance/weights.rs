@@ -13,7 +13,7 @@ use wire::{Name, NameBuf};
 
 use super::LOG;
 use super::prefer::address;
-use crate::followed::{Failure, Followed, whole};
+use crate::polled_file::{Failure, PolledFile, whole};
 
 /// CoreDNS rejects lines of this length.
 const MAX_LINE: usize = 64 * 1024;
@@ -21,7 +21,7 @@ const MAX_LINE: usize = 64 * 1024;
 pub(super) struct WeightFile {
     pub path: PathBuf,
     weights: ArcSwap<Weights>,
-    followed: Mutex<Followed>,
+    followed: Mutex<PolledFile>,
 }
 
 /// Weights by name. Names are case-sensitive: CoreDNS compares them octet by octet.
@@ -41,7 +41,7 @@ impl Weights {
 
 impl WeightFile {
     pub fn new(path: PathBuf) -> WeightFile {
-        let followed = Mutex::new(Followed::new(path.clone(), files::DEFAULT_LIMIT));
+        let followed = Mutex::new(PolledFile::new(path.clone(), files::DEFAULT_LIMIT));
         WeightFile { path, weights: ArcSwap::from_pointee(Weights::default()), followed }
     }
 
@@ -58,11 +58,11 @@ impl WeightFile {
 
     /// Reads the file if it changed. An invalid file leaves the weights unchanged.
     pub fn refresh(&self) {
-        let read = self.followed().follow(LOG, |file| self.load(file));
+        let read = self.followed().poll(LOG, |file| self.load(file));
         self.publish(read.map(|(weights, _)| weights));
     }
 
-    fn followed(&self) -> MutexGuard<'_, Followed> {
+    fn followed(&self) -> MutexGuard<'_, PolledFile> {
         self.followed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use server::{Found, Hooks, Lookup, Outcome, Plugin, Step, Turn, Visit, task};
 use wire::{Class, NameBuf, Question, Rcode, Rtype};
 
-use crate::spelling::Spelling;
+use crate::name_text::NameText;
 use revert::{Answer, Message, Revert, Target};
 pub(crate) use setup::setup;
 
@@ -59,7 +59,7 @@ enum Field {
 struct CurrentQuestion {
     original: NameBuf,
     /// Text of the original name, in lower case.
-    spelling: Spelling,
+    spelling: NameText,
     /// The rewritten name, in lower case, once a rule has changed it.
     rewritten: Option<String>,
     qtype: Rtype,
@@ -70,7 +70,7 @@ impl CurrentQuestion {
     fn new(question: &Question) -> CurrentQuestion {
         CurrentQuestion {
             original: question.name().to_buf(),
-            spelling: Spelling::of(question.lower()),
+            spelling: NameText::of(question.lower()),
             rewritten: None,
             qtype: question.qtype,
             qclass: question.qclass,

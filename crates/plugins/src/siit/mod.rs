@@ -17,7 +17,7 @@ use server::{Found, Hooks, Link, Lookup, Outcome, Plugin, Turn, Visit, task};
 use wire::{Class, Flags, Rcode, Record, Reply, Rtype, Section};
 
 use crate::kind::Kind;
-use crate::translation::{Translated, longest_life, opt_of, owner};
+use crate::translation::{TranslationCounter, max_ttl, opt_of, owner};
 use mapping::Mapping;
 pub(crate) use setup::setup;
 
@@ -33,7 +33,7 @@ struct Siit {
 
 struct Translator {
     mapping: Mapping,
-    translated: Translated,
+    translated: TranslationCounter,
 }
 
 impl Plugin for Siit {
@@ -124,7 +124,7 @@ impl Translator {
 
     /// Copies the reply for AAAA with A instead of AAAA records; an error keeps its AAAA records.
     fn translate(&self, visit: &mut Visit<'_>, found: &Found) {
-        let max_ttl = longest_life(visit.reply);
+        let max_ttl = max_ttl(visit.reply);
         let (inner, inner_name) = (found.reply(), found.query().question.name());
         let question = visit.query.question.name();
         let reply: &mut Reply = visit.reply;

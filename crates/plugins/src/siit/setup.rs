@@ -10,7 +10,7 @@ use server::Setup;
 
 use super::mapping::Mapping;
 use super::{Siit, Translator};
-use crate::translation::{Pref64, Translated, network_text};
+use crate::translation::{Pref64, TranslationCounter, network_text};
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut prefix = Pref64::WELL_KNOWN;
@@ -32,7 +32,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             }
         }
     }
-    let translated = Translated::new(
+    let translated = TranslationCounter::new(
         "coredns_siit_requests_translated_total",
         "Counter of DNS requests translated by siit.",
     );

@@ -8,7 +8,7 @@ use expr::{Program, Value};
 use server::{BlockFilter, Client, Hooks, Metadata, MetadataView, Plugin};
 use wire::Query;
 
-use crate::expression::AboutQuery;
+use crate::expression::QueryVariables;
 pub(crate) use setup::setup;
 
 struct View {
@@ -45,7 +45,7 @@ impl BlockFilter for View {
         if self.conditions.is_empty() {
             return true;
         }
-        let about = AboutQuery::new(query, client, metadata);
+        let about = QueryVariables::new(query, client, metadata);
         self.conditions.iter().all(|condition| matches!(condition.run(&about), Ok(Value::Bool(true))))
     }
 }

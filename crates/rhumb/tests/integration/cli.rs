@@ -204,8 +204,8 @@ fn check_migrate_of_kube_dns() {
     insta::assert_snapshot!("migrate-kube-dns", stdout);
     let told: Vec<&str> = stderr.lines().take(2).collect();
     let expected = [
-        "Corefile:6: the stub domain acme.local became the server block 'acme.local:53': its names go to 1.2.3.4",
-        "note: Corefile:1: the ConfigMap does not tell the cluster's domain; it is taken to be cluster.local",
+        "Corefile:6: stub domain acme.local became the server block 'acme.local:53': its names are forwarded to 1.2.3.4",
+        "note: Corefile:1: the ConfigMap does not contain the cluster domain; assumed cluster.local",
     ];
     assert_eq!(told, expected);
 }

@@ -9,7 +9,7 @@ use server::http::{Authorities, Clients, Rate, Rules, Tls, WebSource};
 
 use super::WebFile;
 use super::file_cache::FileCache;
-use crate::spoilt;
+use crate::broken_file;
 
 pub(in crate::prometheus) const CERTIFICATE: &str =
     "tls_server_config:\n  cert_file: cert.pem\n  key_file: key.pem\n";
@@ -260,11 +260,11 @@ fn unreadable_files_stay_as_they_were() {
     for (name, part) in parts {
         let in_use = || file.tls().ok()?.map(part)?.first().copied();
         let version = |version: u8| char::from(version).to_string();
-        spoilt::check(&folder.path().join(name), version, || drop(file.tls()), in_use);
+        broken_file::check(&folder.path().join(name), version, || drop(file.tls()), in_use);
     }
     let burst = |version: u8| format!("rate_limit:\n  interval: 1s\n  burst: {version}\n");
     let in_use = || file.rules().ok()?.rate.map(|rate| rate.burst as u8);
-    spoilt::check(&folder.path().join("web.yml"), burst, || drop(file.rules()), in_use);
+    broken_file::check(&folder.path().join("web.yml"), burst, || drop(file.rules()), in_use);
 }
 
 #[test]
