@@ -1,8 +1,8 @@
 //! dnstap: protobuf messages about queries and replies, over Frame Streams.
 //!
 //! ```text
-//! Record ─encode─→ Output (queue) ─→ dial:   one connection to a reader, made again when it breaks
-//!                                 └→ listen: readers that connect to us, each gets everything
+//! Record ─encode─→ Output (queue) ─→ dial:   one connection to a reader, reconnected when it breaks
+//!                                 └→ listen: accepts readers, each receives every message
 //! ```
 
 mod connection;
@@ -18,6 +18,6 @@ mod tests;
 
 pub use connection::Endpoint;
 pub use dial::Dial;
-pub use listen::{Identity, Listen};
-pub use output::{MESSAGES, Output, Way};
+pub use listen::{Listen, TlsFiles};
+pub use output::{ConnectMode, Output, QUEUE_UNIT};
 pub use record::{Kind, Protocol, Record, head};

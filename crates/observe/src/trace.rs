@@ -14,20 +14,20 @@ use std::time::{Duration, SystemTime};
 pub use exporter::Exporter;
 pub use http::Url;
 
-/// What is sent where, and when.
+/// Where spans are sent, and in which batches.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub protocol: Protocol,
     pub url: Url,
-    /// Who we are.
+    /// The service name in every span.
     pub service: String,
-    /// Where we listen, if that is one address.
+    /// The DNS listener's address, if there is only one.
     pub listens_on: Option<SocketAddr>,
-    /// Spans kept while the collector does not take them; older ones go first.
+    /// Capacity in spans while the collector does not accept them; the oldest are dropped first.
     pub backlog: usize,
-    /// So many spans are sent at once.
+    /// Number of spans that triggers a request.
     pub batch: usize,
-    /// And fewer after this time.
+    /// A smaller batch is sent after this time.
     pub interval: Duration,
 }
 
@@ -40,25 +40,25 @@ pub enum Protocol {
 /// One step of one query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// Zipkin sees the lower half.
+    /// Zipkin gets the lower 64 bits.
     pub trace: u128,
     pub id: u64,
     pub parent: Option<u64>,
     pub name: &'static str,
     pub began: SystemTime,
     pub ended: SystemTime,
-    /// The query as a whole, which a client has asked.
+    /// The root span: the client's query as a whole.
     pub is_server: bool,
     pub tags: Vec<(&'static str, String)>,
     pub error: Option<String>,
 }
 
-/// An id that nobody else has.
+/// A random span or trace id.
 pub fn new_id() -> u64 {
     id(rand::random())
 }
 
-/// Of a random number: ids are not zero, and fit where numbers have a sign.
+/// Ids are not zero and fit a signed 64-bit integer.
 fn id(random: u64) -> u64 {
     (random >> 1).max(1)
 }

@@ -1,4 +1,4 @@
-//! Where readers are, and the bytes to and from them.
+//! Endpoints of readers, and writes with a timeout.
 
 use std::fmt;
 use std::io;
@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
 
-/// For everything a peer may take time for: a dial, a handshake, a write.
-pub(super) const PATIENCE: Duration = Duration::from_secs(4);
+/// For each of dial, handshake and write.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(4);
 
-/// A socket as the Corefile names it.
+/// A socket named in the Corefile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
     Unix(PathBuf),
@@ -31,25 +31,25 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// Plain or encrypted, frames are the same.
-pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
+/// A plain or TLS connection.
+pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Writes all of it, or fails when the reader does not take it in time.
-pub(super) async fn write(bytes: &mut (impl AsyncWrite + Unpin), frames: &[u8]) -> io::Result<()> {
-    in_time(async {
-        bytes.write_all(frames).await?;
-        bytes.flush().await
+/// Writes all frames, or fails when the reader does not accept them within [`TIMEOUT`].
+pub(super) async fn write(stream: &mut (impl AsyncWrite + Unpin), frames: &[u8]) -> io::Result<()> {
+    with_timeout(async {
+        stream.write_all(frames).await?;
+        stream.flush().await
     })
     .await
 }
 
-pub(super) async fn in_time<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    timeout(PATIENCE, work).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+pub(super) async fn with_timeout<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    timeout(TIMEOUT, work).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-/// An error in Go's words.
-pub(super) fn words(error: &io::Error) -> String {
+/// The text of the error in Go.
+pub(super) fn go_error(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::TimedOut if error.raw_os_error().is_none() => "i/o timeout".to_owned(),
         io::ErrorKind::UnexpectedEof => "EOF".to_owned(),

@@ -1,4 +1,4 @@
-//! A connection of ours to a reader.
+//! Dial mode: one connection from this process to a reader.
 
 use std::io;
 use std::sync::Arc;
@@ -12,52 +12,52 @@ use tokio::io::AsyncReadExt;
 use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::TlsConnector;
 
-use super::connection::{Bytes, Endpoint, in_time, words, write};
+use super::connection::{Endpoint, Stream, go_error, with_timeout, write};
 use super::frames;
-use super::output::{LOG, Source};
+use super::output::{LOG, QueueReceiver};
 
-/// Between two dials of a reader that is away.
-const RETRY: Duration = Duration::from_secs(1);
+/// Pause between two failed dials.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Debug)]
 pub struct Dial {
-    pub to: Endpoint,
-    /// Takes any certificate.
+    pub endpoint: Endpoint,
+    /// Accepts any server certificate.
     pub skip_verify: bool,
-    /// Octets the system may hold back for a TCP connection.
+    /// SO_SNDBUF of a TCP connection, in octets.
     pub write_buffer: usize,
 }
 
-/// How a connection came to its end.
+/// Why a connection ended.
 enum End {
-    /// Everything is said.
-    Ours,
-    /// The reader is gone.
-    Theirs,
+    /// The output stopped, and everything was sent.
+    Stopped,
+    /// The reader closed the connection or did not accept data in time.
+    Disconnected,
 }
 
 impl Dial {
-    /// Sends until the output ends. What comes while the reader is away waits in the queue.
-    pub(super) async fn run(self, source: &mut Source) {
-        let tls = match self.to {
+    /// Sends until the output stops. Messages stay in the queue while the reader is disconnected.
+    pub(super) async fn run(self, queue: &mut QueueReceiver) {
+        let tls = match self.endpoint {
             Endpoint::Tls(_) => self.tls().map(Some),
             _ => Ok(None),
         };
-        let mut complained = false;
+        let mut logged = false;
         loop {
             match self.connect(tls.as_ref()).await {
-                Ok(bytes) => {
-                    complained = false;
-                    if let End::Ours = send(bytes, source).await {
+                Ok(stream) => {
+                    logged = false;
+                    if let End::Stopped = send(stream, queue).await {
                         return;
                     }
                 }
                 Err(error) => {
-                    if !complained {
+                    if !logged {
                         LOG.error(format_args!("No connection to dnstap endpoint: {error}"));
-                        complained = true;
+                        logged = true;
                     }
-                    if tokio::time::timeout(RETRY, source.ended()).await.is_ok() {
+                    if tokio::time::timeout(RETRY_INTERVAL, queue.stopped()).await.is_ok() {
                         return;
                     }
                 }
@@ -65,17 +65,17 @@ impl Dial {
         }
     }
 
-    async fn connect(&self, tls: Result<&Option<TlsConnector>, &String>) -> Result<Box<dyn Bytes>, String> {
+    async fn connect(&self, tls: Result<&Option<TlsConnector>, &String>) -> Result<Box<dyn Stream>, String> {
         let tls = tls.map_err(String::clone)?;
-        let mut bytes = in_time(self.dial(tls.as_ref()))
+        let mut stream = with_timeout(self.dial(tls.as_ref()))
             .await
-            .map_err(|error| format!("dial {}: connect: {}", self.to, words(&error)))?;
-        in_time(frames::shake_hands(&mut bytes)).await.map_err(|error| words(&error))?;
-        Ok(bytes)
+            .map_err(|error| format!("dial {}: connect: {}", self.endpoint, go_error(&error)))?;
+        with_timeout(frames::handshake(&mut stream)).await.map_err(|error| go_error(&error))?;
+        Ok(stream)
     }
 
-    async fn dial(&self, tls: Option<&TlsConnector>) -> io::Result<Box<dyn Bytes>> {
-        match &self.to {
+    async fn dial(&self, tls: Option<&TlsConnector>) -> io::Result<Box<dyn Stream>> {
+        match &self.endpoint {
             Endpoint::Unix(path) => Ok(Box::new(UnixStream::connect(path).await?)),
             Endpoint::Tcp(address) | Endpoint::Tls(address) => {
                 let (host, _) = golang::split_host_port(address).map_err(io::Error::other)?;
@@ -89,50 +89,50 @@ impl Dial {
 
     async fn tcp(&self, address: &str) -> io::Result<TcpStream> {
         let stream = TcpStream::connect(address).await?;
-        // Batches are large; more of them in one packet is what a reader wants. Neither is worth failing for.
+        // Nagle's algorithm stays on: it fills packets. Neither option is worth failing for.
         let _ = socket2::SockRef::from(&stream).set_send_buffer_size(self.write_buffer);
         let _ = stream.set_nodelay(false);
         Ok(stream)
     }
 
-    /// Reads the system's roots, which is slow enough to be done once.
+    /// Called once: reading the system's root certificates is slow.
     fn tls(&self) -> Result<TlsConnector, String> {
         let mut config = upstream::tls_config(&[])?;
         if self.skip_verify {
             let provider = Arc::clone(config.crypto_provider());
-            config.dangerous().set_certificate_verifier(Arc::new(TrustAnybody(provider)));
+            config.dangerous().set_certificate_verifier(Arc::new(NoVerification(provider)));
         }
         Ok(TlsConnector::from(Arc::new(config)))
     }
 }
 
-/// Sends what comes until either side has had enough.
-async fn send(bytes: Box<dyn Bytes>, source: &mut Source) -> End {
-    let (mut read, mut sink) = tokio::io::split(bytes);
+/// Sends batches until the output stops or the reader disconnects.
+async fn send(stream: Box<dyn Stream>, queue: &mut QueueReceiver) -> End {
+    let (mut read, mut sink) = tokio::io::split(stream);
     loop {
         let batch = tokio::select! {
-            batch = source.next() => batch,
-            // A reader says nothing before we stop; if it does, or hangs up, this stream is over.
-            _ = read.read_u8() => return End::Theirs,
+            batch = queue.next() => batch,
+            // A reader sends nothing before STOP; a byte or EOF from it ends the stream.
+            _ = read.read_u8() => return End::Disconnected,
         };
         let Some(batch) = batch else {
-            let mut bytes = read.unsplit(sink);
-            let _ = in_time(frames::finish(&mut bytes)).await;
-            return End::Ours;
+            let mut stream = read.unsplit(sink);
+            let _ = with_timeout(frames::finish(&mut stream)).await;
+            return End::Stopped;
         };
         if write(&mut sink, &batch.bytes).await.is_err() {
-            source.lose_taken();
-            return End::Theirs;
+            queue.lose_in_flight();
+            return End::Disconnected;
         }
-        source.pause().await;
+        queue.pause().await;
     }
 }
 
-/// `skipverify`: whoever holds the key of the certificate it shows.
+/// `skipverify`: accepts any certificate whose key the server has.
 #[derive(Debug)]
-struct TrustAnybody(Arc<CryptoProvider>);
+struct NoVerification(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for TrustAnybody {
+impl ServerCertVerifier for NoVerification {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -5,7 +5,7 @@
 //! reader          ←── ACCEPT                               ←── FINISH
 //! ```
 //!
-//! A data frame is its length and the bytes. Length 0 escapes a control frame: its length, its type, its fields.
+//! A data frame is a length and the payload. Length 0 is the escape before a control frame: length, type, fields.
 
 use std::io;
 
@@ -15,8 +15,8 @@ pub(super) const CONTENT_TYPE: &[u8] = b"protobuf:dnstap.Dnstap";
 
 /// The only field of control frames.
 const FIELD_CONTENT_TYPE: u32 = 1;
-/// No control frame is longer, says the specification.
-const MOST: u32 = 512;
+/// The specification's limit on the length of a control frame.
+const MAX_CONTROL_LEN: u32 = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -46,41 +46,41 @@ impl Control {
     }
 }
 
-/// Begins a stream.
-pub(super) async fn shake_hands(bytes: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> io::Result<()> {
-    bytes.write_all(&Control::Ready.encode()).await?;
-    bytes.flush().await?;
-    let types = expect(bytes, Control::Accept).await?;
-    // A reader that names no type takes any.
+/// READY, ACCEPT, START.
+pub(super) async fn handshake(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> io::Result<()> {
+    stream.write_all(&Control::Ready.encode()).await?;
+    stream.flush().await?;
+    let types = read_control(stream, Control::Accept).await?;
+    // A reader that names no content type accepts any.
     if !types.is_empty() && !types.iter().any(|name| name == CONTENT_TYPE) {
         return Err(io::Error::other("content type mismatch"));
     }
-    bytes.write_all(&Control::Start.encode()).await?;
-    bytes.flush().await
+    stream.write_all(&Control::Start.encode()).await?;
+    stream.flush().await
 }
 
-/// Ends a stream; the reader's FINISH says that it has read everything.
-pub(super) async fn finish(bytes: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> io::Result<()> {
-    bytes.write_all(&Control::Stop.encode()).await?;
-    bytes.flush().await?;
-    expect(bytes, Control::Finish).await?;
-    bytes.shutdown().await
+/// Sends STOP and waits for FINISH, which confirms that the reader has read everything.
+pub(super) async fn finish(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> io::Result<()> {
+    stream.write_all(&Control::Stop.encode()).await?;
+    stream.flush().await?;
+    read_control(stream, Control::Finish).await?;
+    stream.shutdown().await
 }
 
-/// Reads a control frame that must be `wanted`; the content types in it.
-pub(super) async fn expect(
-    bytes: &mut (impl AsyncRead + Unpin),
-    wanted: Control,
+/// Reads a control frame of the `expected` type and returns its content types.
+pub(super) async fn read_control(
+    stream: &mut (impl AsyncRead + Unpin),
+    expected: Control,
 ) -> io::Result<Vec<Vec<u8>>> {
     let wrong = || io::Error::other("unexpected frame");
-    let (escape, length) = (bytes.read_u32().await?, bytes.read_u32().await?);
-    if escape != 0 || !(4..=MOST).contains(&length) {
+    let (escape, length) = (stream.read_u32().await?, stream.read_u32().await?);
+    if escape != 0 || !(4..=MAX_CONTROL_LEN).contains(&length) {
         return Err(wrong());
     }
     let mut frame = vec![0; length as usize];
-    bytes.read_exact(&mut frame).await?;
+    stream.read_exact(&mut frame).await?;
     let mut rest = &frame[..];
-    if word(&mut rest) != Some(wanted as u32) {
+    if word(&mut rest) != Some(expected as u32) {
         return Err(wrong());
     }
     let mut types = Vec::new();

@@ -1,4 +1,5 @@
-//! Readers that connect to us. Each gets everything from then on, and is let go when it cannot keep up.
+//! Listen mode: readers connect to this process. Each receives every message from then on and is disconnected when it
+//! cannot keep up.
 
 use std::fmt::Display;
 use std::io;
@@ -14,30 +15,30 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::broadcast;
 use tokio_rustls::TlsAcceptor;
 
-use super::connection::{Bytes, Endpoint, in_time, words, write};
+use super::connection::{Endpoint, Stream, go_error, with_timeout, write};
 use super::frames;
-use super::output::{LOG, Source, Watch};
+use super::output::{LOG, QueueReceiver, SharedState};
 
-/// Between two tries to listen on an address that is taken, and after an accept that failed.
-const RETRY: Duration = Duration::from_secs(1);
-/// Batches a reader may be behind before it is let go.
-const BEHIND: usize = 64;
+/// Pause after a failed bind or accept.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Batches a reader may lag behind before it is disconnected.
+const MAX_LAG: usize = 64;
 
 #[derive(Clone, Debug)]
 pub struct Listen {
-    pub on: Endpoint,
-    pub tls: Option<Identity>,
-    /// Clients need not show a certificate.
+    pub endpoint: Endpoint,
+    pub tls: Option<TlsFiles>,
+    /// Readers need not present a certificate.
     pub skip_verify: bool,
 }
 
-/// Files in PEM.
+/// PEM files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct TlsFiles {
     pub certificate: PathBuf,
     pub key: PathBuf,
-    /// Who signs the certificates of clients; without it nobody is asked for one.
-    pub clients: Option<PathBuf>,
+    /// CA of the readers' certificates; without it none is requested.
+    pub client_ca: Option<PathBuf>,
 }
 
 enum Listener {
@@ -49,28 +50,28 @@ enum Listener {
 type Frames = Arc<Vec<u8>>;
 
 impl Listen {
-    pub(super) async fn run(self, source: &mut Source) {
-        let Some(listener) = self.bind(source).await else { return };
-        let (all, _) = broadcast::channel(BEHIND);
-        let watch = Arc::clone(&source.watch);
+    pub(super) async fn run(self, queue: &mut QueueReceiver) {
+        let Some(listener) = self.bind(queue).await else { return };
+        let (batches, _) = broadcast::channel(MAX_LAG);
+        let shared = Arc::clone(&queue.shared);
         {
-            // One task, so that a panic in either half closes the socket, which the next run can bind again.
-            let accepting = accept(listener, all.clone(), Arc::clone(&watch));
+            // In one task, so that a panic in either half closes the socket and the next run can bind it again.
+            let accepting = accept(listener, batches.clone(), Arc::clone(&shared));
             tokio::select! {
                 () = accepting => {}
-                () = pass_on(source, &all) => {}
+                () = publish(queue, &batches) => {}
             }
         }
-        // The readers' streams end with their channel; the last one gone ends the wait.
-        drop(all);
-        while watch.readers() > 0 {
+        // Dropping the channel ends the readers' streams.
+        drop(batches);
+        while shared.readers() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
-    /// Tries until it works or the output ends; None then, and when there is nothing to listen with.
-    async fn bind(&self, source: &mut Source) -> Option<Listener> {
-        let mut complained = false;
+    /// Retries until the bind succeeds; None when the output stops or the TLS files are missing.
+    async fn bind(&self, queue: &mut QueueReceiver) -> Option<Listener> {
+        let mut logged = false;
         loop {
             match self.open().await {
                 Ok(Some(listener)) => return Some(listener),
@@ -78,34 +79,34 @@ impl Listen {
                     LOG.warning("TLS listener requires cert and key files");
                     return None;
                 }
-                Err(error) if !complained => {
+                Err(error) if !logged => {
                     LOG.error(format_args!("Failed to start dnstap listener: {error}"));
-                    complained = true;
+                    logged = true;
                 }
                 Err(_) => {}
             }
-            if tokio::time::timeout(RETRY, source.ended()).await.is_ok() {
+            if tokio::time::timeout(RETRY_INTERVAL, queue.stopped()).await.is_ok() {
                 return None;
             }
         }
     }
 
     async fn open(&self) -> Result<Option<Listener>, String> {
-        let taken = |error: io::Error| format!("listen {}: bind: {}", self.on, words(&error));
-        Ok(Some(match &self.on {
-            Endpoint::Unix(path) => Listener::Unix(UnixListener::bind(path).map_err(taken)?, path.clone()),
-            Endpoint::Tcp(address) => Listener::Tcp(TcpListener::bind(address).await.map_err(taken)?),
+        let failed = |error: io::Error| format!("listen {}: bind: {}", self.endpoint, go_error(&error));
+        Ok(Some(match &self.endpoint {
+            Endpoint::Unix(path) => Listener::Unix(UnixListener::bind(path).map_err(failed)?, path.clone()),
+            Endpoint::Tcp(address) => Listener::Tcp(TcpListener::bind(address).await.map_err(failed)?),
             Endpoint::Tls(address) => {
-                let Some(identity) = &self.tls else { return Ok(None) };
-                let config = identity.config(self.skip_verify)?;
-                let listener = TcpListener::bind(address).await.map_err(taken)?;
+                let Some(files) = &self.tls else { return Ok(None) };
+                let config = files.config(self.skip_verify)?;
+                let listener = TcpListener::bind(address).await.map_err(failed)?;
                 Listener::Tls(listener, TlsAcceptor::from(Arc::new(config)))
             }
         }))
     }
 }
 
-impl Identity {
+impl TlsFiles {
     pub(super) fn config(&self, skip_verify: bool) -> Result<ServerConfig, String> {
         let unreadable = |path: &Path, error: &dyn Display| format!("{}: {error}", path.display());
         let chain = certificates(&self.certificate)?;
@@ -115,7 +116,7 @@ impl Identity {
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| error.to_string())?;
-        let builder = match &self.clients {
+        let builder = match &self.client_ca {
             None => builder.with_no_client_auth(),
             Some(ca) => {
                 let mut roots = RootCertStore::empty();
@@ -140,35 +141,35 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("{}: {}", path.display(), golang::system_error(&error)))
 }
 
-/// Gives every batch to all readers, until the output ends.
-async fn pass_on(source: &mut Source, all: &broadcast::Sender<Frames>) {
-    while let Some(batch) = source.next().await {
-        // An error means that nobody is there.
-        let _ = all.send(Arc::new(batch.bytes));
-        source.pause().await;
+/// Sends every batch to all readers until the output stops.
+async fn publish(queue: &mut QueueReceiver, batches: &broadcast::Sender<Frames>) {
+    while let Some(batch) = queue.next().await {
+        // An error means that there are no readers.
+        let _ = batches.send(Arc::new(batch.bytes));
+        queue.pause().await;
     }
 }
 
-async fn accept(listener: Listener, all: broadcast::Sender<Frames>, watch: Arc<Watch>) {
+async fn accept(listener: Listener, batches: broadcast::Sender<Frames>, shared: Arc<SharedState>) {
     loop {
-        let accepted: io::Result<Box<dyn Bytes>> = match &listener {
+        let accepted: io::Result<Box<dyn Stream>> = match &listener {
             Listener::Unix(listener, _) => listener.accept().await.map(|(stream, _)| Box::new(stream) as _),
             Listener::Tcp(listener) | Listener::Tls(listener, _) => {
                 listener.accept().await.map(|(stream, _)| Box::new(stream) as _)
             }
         };
         match accepted {
-            Ok(bytes) => {
+            Ok(stream) => {
                 let acceptor = match &listener {
                     Listener::Tls(_, acceptor) => Some(acceptor.clone()),
                     _ => None,
                 };
-                let serving = serve(bytes, acceptor, all.clone(), Arc::clone(&watch));
+                let serving = serve(stream, acceptor, batches.clone(), Arc::clone(&shared));
                 tokio::spawn(supervise::step_async("dnstap-reader", serving));
             }
             Err(error) => {
-                LOG.warning(format_args!("Error accepting dnstap connection: {}", words(&error)));
-                tokio::time::sleep(RETRY).await;
+                LOG.warning(format_args!("Error accepting dnstap connection: {}", go_error(&error)));
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
         }
     }
@@ -177,44 +178,44 @@ async fn accept(listener: Listener, all: broadcast::Sender<Frames>, watch: Arc<W
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Listener::Unix(_, path) = self {
-            // The name of a socket outlives it, and would keep the next one away.
+            // The file outlives its socket and would make the next bind fail.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
 async fn serve(
-    bytes: Box<dyn Bytes>,
+    stream: Box<dyn Stream>,
     acceptor: Option<TlsAcceptor>,
-    all: broadcast::Sender<Frames>,
-    watch: Arc<Watch>,
+    batches: broadcast::Sender<Frames>,
+    shared: Arc<SharedState>,
 ) {
-    // Before the handshake: a reader that was told START misses nothing from there on.
-    let mut frames = all.subscribe();
-    let _reader = watch.enter();
-    drop(all);
-    let begun = in_time(async {
-        let mut bytes: Box<dyn Bytes> = match acceptor {
-            Some(acceptor) => Box::new(acceptor.accept(bytes).await?),
-            None => bytes,
+    // Before the handshake, so that a reader receives everything after START.
+    let mut frames = batches.subscribe();
+    let _reader = shared.add_reader();
+    drop(batches);
+    let connected = with_timeout(async {
+        let mut stream: Box<dyn Stream> = match acceptor {
+            Some(acceptor) => Box::new(acceptor.accept(stream).await?),
+            None => stream,
         };
-        frames::shake_hands(&mut bytes).await?;
-        Ok(bytes)
+        frames::handshake(&mut stream).await?;
+        Ok(stream)
     });
-    let bytes = match begun.await {
-        Ok(bytes) => bytes,
+    let stream = match connected.await {
+        Ok(stream) => stream,
         Err(error) => {
-            LOG.warning(format_args!("Error creating encoder for dnstap client: {}", words(&error)));
+            LOG.warning(format_args!("Error creating encoder for dnstap client: {}", go_error(&error)));
             return;
         }
     };
-    relay(bytes, &mut frames).await;
+    relay(stream, &mut frames).await;
 }
 
-/// Passes on what comes, until the reader hangs up or falls behind, or nothing comes any more.
-async fn relay(bytes: Box<dyn Bytes>, frames: &mut broadcast::Receiver<Frames>) {
+/// Forwards batches until the reader disconnects, lags too far behind, or the channel closes.
+async fn relay(stream: Box<dyn Stream>, frames: &mut broadcast::Receiver<Frames>) {
     use tokio::io::AsyncReadExt;
-    let (mut read, mut sink) = tokio::io::split(bytes);
+    let (mut read, mut sink) = tokio::io::split(stream);
     loop {
         let batch = tokio::select! {
             batch = frames.recv() => batch,
@@ -227,8 +228,8 @@ async fn relay(bytes: Box<dyn Bytes>, frames: &mut broadcast::Receiver<Frames>) 
                 }
             }
             Err(_) => {
-                let mut bytes = read.unsplit(sink);
-                let _ = in_time(frames::finish(&mut bytes)).await;
+                let mut stream = read.unsplit(sink);
+                let _ = with_timeout(frames::finish(&mut stream)).await;
                 return;
             }
         }

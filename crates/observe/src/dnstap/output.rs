@@ -1,7 +1,7 @@
 //! The queue between the query path and the socket.
 //!
-//! Several plugins, of several blocks and of two configurations during a reload, may share one output. It runs from
-//! the first `start` to the last `stop`.
+//! Plugins of several blocks, and of two configurations during a reload, may share one output. It runs from the first
+//! `start` to the last `stop`.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,60 +15,60 @@ use super::{Dial, Listen};
 
 pub(super) const LOG: Logger = log::plugin("dnstap");
 
-/// Messages a queue holds, times what the Corefile says.
-pub const MESSAGES: usize = 10_000;
-/// How often losses are told.
-const TELL_EVERY: Duration = Duration::from_secs(10);
-/// How long the end of the last configuration waits for what is still queued.
-const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Messages taken out of the queue at once.
+/// Capacity of the queue in messages, multiplied by the queue size in the Corefile.
+pub const QUEUE_UNIT: usize = 10_000;
+/// Interval between log lines about lost messages.
+const LOSS_LOG_INTERVAL: Duration = Duration::from_secs(10);
+/// How long the last `stop` waits for queued messages to be sent.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
+/// Messages received from the queue at once.
 const BATCH: usize = 4096;
-/// Between two batches: while traffic lasts, nobody on the query path has to wake the task.
-const PAUSE: Duration = Duration::from_millis(10);
+/// Pause between two batches: under traffic the query path then never has to wake the task.
+const BATCH_INTERVAL: Duration = Duration::from_millis(10);
 
-/// How messages reach their readers.
+/// Who opens the connection: this process or the reader.
 #[derive(Clone, Debug)]
-pub enum Way {
+pub enum ConnectMode {
     Dial(Dial),
     Listen(Listen),
 }
 
 pub struct Output {
-    way: Way,
+    mode: ConnectMode,
     queue: mpsc::Sender<Vec<u8>>,
-    /// Taken by the task.
+    /// Moves into the task at the first `start`.
     frames: Mutex<Option<mpsc::Receiver<Vec<u8>>>>,
-    watch: Arc<Watch>,
+    shared: Arc<SharedState>,
     users: AtomicUsize,
-    ending: watch::Sender<bool>,
+    stop: watch::Sender<bool>,
 }
 
-/// What the query path and the task tell each other.
+/// State shared by the query path and the tasks.
 #[derive(Default)]
-pub(super) struct Watch {
-    /// Messages lost and not told yet.
+pub(super) struct SharedState {
+    /// Messages lost since the last log line about them.
     lost: AtomicU64,
-    /// Who would read a message.
     readers: AtomicUsize,
-    ended: AtomicBool,
+    /// The task has sent everything after `stop`.
+    drained: AtomicBool,
 }
 
-impl Watch {
-    pub fn lose(&self, messages: usize) {
+impl SharedState {
+    pub fn count_lost(&self, messages: usize) {
         self.lost.fetch_add(messages as u64, Ordering::Relaxed);
     }
 
-    /// One more reader, until the value is dropped.
-    pub fn enter(self: &Arc<Self>) -> Reader {
+    /// Counts one more reader until the guard is dropped.
+    pub fn add_reader(self: &Arc<Self>) -> ReaderGuard {
         self.readers.fetch_add(1, Ordering::AcqRel);
-        Reader(Arc::clone(self))
+        ReaderGuard(Arc::clone(self))
     }
 
     pub fn readers(&self) -> usize {
         self.readers.load(Ordering::Acquire)
     }
 
-    fn tell(&self) {
+    fn log_losses(&self) {
         let lost = self.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             LOG.warning(format_args!("Dropped dnstap messages: {lost}"));
@@ -76,132 +76,132 @@ impl Watch {
     }
 }
 
-/// Somebody who would read messages.
-pub(super) struct Reader(Arc<Watch>);
+pub(super) struct ReaderGuard(Arc<SharedState>);
 
-impl Drop for Reader {
+impl Drop for ReaderGuard {
     fn drop(&mut self) {
         self.0.readers.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
 impl Output {
-    /// An output that does nothing yet; `multiple` times 10,000 messages may wait in it.
-    pub fn new(way: Way, multiple: usize) -> Output {
-        let (queue, frames) = mpsc::channel(multiple.max(1) * MESSAGES);
+    /// An output that is not started; its queue holds `multiple` times 10,000 messages.
+    pub fn new(mode: ConnectMode, multiple: usize) -> Output {
+        let (queue, frames) = mpsc::channel(multiple.max(1) * QUEUE_UNIT);
         Output {
-            way,
+            mode,
             queue,
             frames: Mutex::new(Some(frames)),
-            watch: Arc::default(),
+            shared: Arc::default(),
             users: AtomicUsize::new(0),
-            ending: watch::Sender::new(false),
+            stop: watch::Sender::new(false),
         }
     }
 
-    /// Whether a message is worth making: nobody reads while a listener has no readers.
-    pub fn is_wanted(&self) -> bool {
-        self.watch.readers.load(Ordering::Relaxed) > 0
+    /// Whether to encode messages at all: a listener without readers needs none.
+    pub fn has_readers(&self) -> bool {
+        self.shared.readers.load(Ordering::Relaxed) > 0
     }
 
     /// Queues a frame, or counts it as lost. Never waits.
     pub fn push(&self, frame: Vec<u8>) {
         if self.queue.try_send(frame).is_err() {
-            self.watch.lose(1);
+            self.shared.count_lost(1);
         }
     }
 
-    /// Messages lost since that was told last.
+    /// Messages lost since the last log line about them.
     pub fn lost(&self) -> u64 {
-        self.watch.lost.load(Ordering::Relaxed)
+        self.shared.lost.load(Ordering::Relaxed)
     }
 
-    /// One more configuration serves with this output; the first one starts it.
+    /// Adds one configuration that uses this output; the first starts the tasks.
     pub fn start(&self) {
         self.users.fetch_add(1, Ordering::AcqRel);
         let Some(frames) = self.frames.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let (way, ending) = (self.way.clone(), self.ending.subscribe());
-        // A dialled reader is worth queueing for while it is away; a listener waits for its first.
-        let dialled = matches!(way, Way::Dial(_)).then(|| self.watch.enter());
-        let (watch, told, ended) = (Arc::clone(&self.watch), Arc::clone(&self.watch), ending.clone());
+        let (mode, stop) = (self.mode.clone(), self.stop.subscribe());
+        // Messages are queued for a dialed reader even while it is disconnected; a listener waits for its first reader.
+        let dialed_reader = matches!(mode, ConnectMode::Dial(_)).then(|| self.shared.add_reader());
+        let (shared, losses, losses_stop) =
+            (Arc::clone(&self.shared), Arc::clone(&self.shared), stop.clone());
         // Outside the task, so that a restart after a panic keeps the queue.
-        let source = Arc::new(tokio::sync::Mutex::new(Source { frames, ending, watch, taken: 0 }));
+        let queue = Arc::new(tokio::sync::Mutex::new(QueueReceiver { frames, stop, shared, in_flight: 0 }));
         supervise::spawn(runtime::handle(), "dnstap", move || {
-            let _held = &dialled;
-            run(way.clone(), Arc::clone(&source))
+            let _guard = &dialed_reader;
+            run(mode.clone(), Arc::clone(&queue))
         });
         supervise::spawn(runtime::handle(), "dnstap-losses", move || {
-            tell_losses(Arc::clone(&told), ended.clone())
+            log_losses_periodically(Arc::clone(&losses), losses_stop.clone())
         });
     }
 
-    /// One configuration less. The last one waits a moment until everything is sent.
+    /// Removes one configuration; the last waits up to a second for the queue to be sent.
     pub fn stop(&self) {
         if self.users.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        self.ending.send_replace(true);
+        self.stop.send_replace(true);
         let step = Duration::from_millis(5);
         let mut waited = Duration::ZERO;
-        while !self.watch.ended.load(Ordering::Acquire) && waited < LAST_WORDS {
+        while !self.shared.drained.load(Ordering::Acquire) && waited < DRAIN_TIMEOUT {
             std::thread::sleep(step);
             waited += step;
         }
     }
 }
 
-/// Sends until the output ends.
-async fn run(way: Way, source: Arc<tokio::sync::Mutex<Source>>) {
-    let mut source = source.lock().await;
-    source.lose_taken();
-    match way {
-        Way::Dial(dial) => dial.run(&mut source).await,
-        Way::Listen(listen) => listen.run(&mut source).await,
+/// Sends until the output stops.
+async fn run(mode: ConnectMode, queue: Arc<tokio::sync::Mutex<QueueReceiver>>) {
+    let mut queue = queue.lock().await;
+    queue.lose_in_flight();
+    match mode {
+        ConnectMode::Dial(dial) => dial.run(&mut queue).await,
+        ConnectMode::Listen(listen) => listen.run(&mut queue).await,
     }
-    source.watch.ended.store(true, Ordering::Release);
+    queue.shared.drained.store(true, Ordering::Release);
 }
 
-async fn tell_losses(watch: Arc<Watch>, mut ended: watch::Receiver<bool>) {
-    let mut ticks = tokio::time::interval(TELL_EVERY);
+async fn log_losses_periodically(shared: Arc<SharedState>, mut stop: watch::Receiver<bool>) {
+    let mut ticks = tokio::time::interval(LOSS_LOG_INTERVAL);
     loop {
         tokio::select! {
-            _ = ticks.tick() => watch.tell(),
-            () = end_of(&mut ended) => return,
+            _ = ticks.tick() => shared.log_losses(),
+            () = wait_for_stop(&mut stop) => return,
         }
     }
 }
 
-/// The task's side of the queue.
-pub(super) struct Source {
+/// The task's end of the queue.
+pub(super) struct QueueReceiver {
     frames: mpsc::Receiver<Vec<u8>>,
-    ending: watch::Receiver<bool>,
-    pub watch: Arc<Watch>,
-    /// Messages of the last batch, while it is not known to be sent.
-    taken: usize,
+    stop: watch::Receiver<bool>,
+    pub shared: Arc<SharedState>,
+    /// Messages of the last batch until it is sent.
+    in_flight: usize,
 }
 
-/// Frames one after the other, ready to be written.
+/// Concatenated frames, ready to be written.
 pub(super) struct Batch {
     pub bytes: Vec<u8>,
     pub messages: usize,
 }
 
-impl Source {
-    /// The next frames; None when all is said.
+impl QueueReceiver {
+    /// The next batch; None when the output stopped and the queue is empty.
     pub async fn next(&mut self) -> Option<Batch> {
         let batch = self.receive().await;
-        self.taken = batch.as_ref().map_or(0, |batch| batch.messages);
+        self.in_flight = batch.as_ref().map_or(0, |batch| batch.messages);
         batch
     }
 
-    /// Counts the last batch as lost.
-    pub fn lose_taken(&mut self) {
-        self.watch.lose(std::mem::take(&mut self.taken));
+    /// Counts the batch in flight as lost.
+    pub fn lose_in_flight(&mut self) {
+        self.shared.count_lost(std::mem::take(&mut self.in_flight));
     }
 
     async fn receive(&mut self) -> Option<Batch> {
         let mut frames = Vec::new();
-        if *self.ending.borrow() {
+        if *self.stop.borrow() {
             while let Ok(frame) = self.frames.try_recv() {
                 frames.push(frame);
             }
@@ -209,27 +209,27 @@ impl Source {
         }
         tokio::select! {
             _ = self.frames.recv_many(&mut frames, BATCH) => {}
-            () = end_of(&mut self.ending) => return Box::pin(self.receive()).await,
+            () = wait_for_stop(&mut self.stop) => return Box::pin(self.receive()).await,
         }
         (!frames.is_empty()).then(|| Batch::of(&frames))
     }
 
-    /// The last batch is sent. Lets messages gather, unless there are plenty already or this is the end.
+    /// Marks the last batch as sent and waits for messages to accumulate, unless it was full or the output stops.
     pub async fn pause(&mut self) {
-        let after = std::mem::take(&mut self.taken);
-        if after < BATCH {
-            let _ = tokio::time::timeout(PAUSE, self.ended()).await;
+        let sent = std::mem::take(&mut self.in_flight);
+        if sent < BATCH {
+            let _ = tokio::time::timeout(BATCH_INTERVAL, self.stopped()).await;
         }
     }
 
-    pub async fn ended(&mut self) {
-        end_of(&mut self.ending).await;
+    pub async fn stopped(&mut self) {
+        wait_for_stop(&mut self.stop).await;
     }
 }
 
-async fn end_of(ending: &mut watch::Receiver<bool>) {
-    // An error means that the output is gone, which is an end as well.
-    let _ = ending.wait_for(|ending| *ending).await;
+async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
+    // An error means that the output was dropped, which stops the task too.
+    let _ = stop.wait_for(|stop| *stop).await;
 }
 
 impl Batch {

@@ -1,12 +1,12 @@
-//! One dnstap message, written straight into the frame that is sent: field by field in the order of their numbers,
-//! as every protobuf library does, with one allocation.
+//! One dnstap message, encoded directly into its data frame: fields in the order of their numbers, as protobuf
+//! libraries write them, with one allocation.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prost::encoding::{WireType, encode_key, encode_varint, encoded_len_varint, key_len};
 
-/// What a message is about; the numbers are those of dnstap.proto.
+/// `Message.Type` of dnstap.proto.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     ClientQuery = 5,
@@ -21,14 +21,14 @@ pub enum Protocol {
     Tcp = 2,
 }
 
-/// A query or a reply. What is `None` is left out.
+/// A query or a reply. Fields that are `None` are omitted.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
     pub kind: Kind,
     pub protocol: Protocol,
-    /// Who asks.
+    /// The client's.
     pub query_address: Option<SocketAddr>,
-    /// Who is asked.
+    /// The server's.
     pub response_address: Option<SocketAddr>,
     pub query_time: SystemTime,
     pub response_time: Option<SystemTime>,
@@ -36,10 +36,10 @@ pub struct Record<'a> {
     pub response_message: Option<&'a [u8]>,
 }
 
-/// `Dnstap.type`: the only kind of payload there is.
+/// `Dnstap.type`: the only defined payload.
 const MESSAGE: u64 = 1;
 
-/// The fields that all messages of one tap begin with.
+/// The fields at the start of every message of one tap.
 pub fn head(identity: &[u8], version: &[u8]) -> Vec<u8> {
     let mut head = Vec::with_capacity(identity.len() + version.len() + 4);
     Field::Bytes(1, identity).write(&mut head);
@@ -58,7 +58,7 @@ impl Record<'_> {
         let payload = head.len() + extra.map_or(0, |extra| extra.len()) + message + kind.len();
 
         let mut frame = Vec::with_capacity(4 + payload);
-        // A DNS message has at most 65535 octets, so that the length always fits.
+        // Fits: a DNS message has at most 65535 octets.
         frame.extend_from_slice(&(payload as u32).to_be_bytes());
         frame.extend_from_slice(head);
         if let Some(extra) = extra {
@@ -75,7 +75,7 @@ impl Record<'_> {
         each(Field::Number(1, self.kind as u64));
         let (mut v4, mut v6) = ([[0; 4]; 2], [[0; 16]; 2]);
         let addresses = [self.query_address, self.response_address];
-        // Both ends are of one family; the one that is set last decides, as in CoreDNS.
+        // Both addresses have the same family; the last one set decides, as in CoreDNS.
         if let Some(last) = addresses.iter().flatten().last() {
             each(Field::Number(2, if last.ip().to_canonical().is_ipv4() { 1 } else { 2 }));
         }

@@ -1,4 +1,4 @@
-//! dnstap.proto as structs, to read in tests what `record.rs` writes.
+//! dnstap.proto as structs, for tests that decode the output of `record.rs`.
 
 #[derive(Clone, PartialEq, prost::Message)]
 pub(super) struct Dnstap {

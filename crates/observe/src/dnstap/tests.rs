@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, UnixListener, UnixStream};
 
 use super::frames::{self, CONTENT_TYPE, Control};
 use super::schema::{Dnstap, Message as Tapped};
-use super::{Dial, Endpoint, Kind, Listen, Output, Protocol, Record, Way, head};
+use super::{ConnectMode, Dial, Endpoint, Kind, Listen, Output, Protocol, Record, head};
 
 fn record() -> Record<'static> {
     Record {
@@ -29,13 +29,13 @@ fn payload(frame: &[u8]) -> Dnstap {
     let (length, payload) = frame.split_at(4);
     assert_eq!(u32::from_be_bytes(length.try_into().unwrap()) as usize, payload.len());
     let decoded = Dnstap::decode(payload).unwrap();
-    // Field by field as a library would have written it.
+    // A protobuf library writes the same bytes.
     assert_eq!(decoded.encode_to_vec(), payload);
     decoded
 }
 
 #[test]
-fn records_are_protobuf() {
+fn record_encodes_as_dnstap_proto() {
     let got = payload(&record().encode(&head(b"me", b"v1"), None));
     let expected = Dnstap {
         identity: Some(b"me".to_vec()),
@@ -57,7 +57,7 @@ fn records_are_protobuf() {
 }
 
 #[test]
-fn forwarded_records_have_both_ends() {
+fn forwarder_records_have_both_addresses() {
     let record = Record {
         kind: Kind::ForwarderResponse,
         protocol: Protocol::Tcp,
@@ -77,9 +77,8 @@ fn forwarded_records_have_both_ends() {
     assert_eq!(message.response_message.unwrap().len(), 300);
 }
 
-/// An IPv4 address in IPv6 clothes is IPv4.
 #[test]
-fn mapped_addresses_are_ipv4() {
+fn ipv4_mapped_addresses_are_recorded_as_ipv4() {
     let record = Record { query_address: Some("[::ffff:10.0.0.1]:1".parse().unwrap()), ..record() };
     let message = payload(&record.encode(&[], None)).message.unwrap();
     assert_eq!((message.socket_family, message.query_address), (Some(1), Some(vec![10, 0, 0, 1])));
@@ -93,11 +92,11 @@ fn control_frames() {
     assert_eq!(Control::Finish.encode(), [0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 5]);
 }
 
-/// A reader of our own; the real one is in `rhumb/tests/integration/compare_dnstap.rs`.
+/// A minimal reader; `rhumb/tests/integration/compare_dnstap.rs` has the real one.
 async fn read_stream(mut bytes: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin) -> usize {
-    frames::expect(&mut bytes, Control::Ready).await.unwrap();
+    frames::read_control(&mut bytes, Control::Ready).await.unwrap();
     bytes.write_all(&Control::Accept.encode()).await.unwrap();
-    frames::expect(&mut bytes, Control::Start).await.unwrap();
+    frames::read_control(&mut bytes, Control::Start).await.unwrap();
     let mut messages = 0;
     loop {
         let length = bytes.read_u32().await.unwrap();
@@ -116,20 +115,19 @@ async fn read_stream(mut bytes: impl tokio::io::AsyncRead + tokio::io::AsyncWrit
     }
 }
 
-/// One test at a time has tasks: a panic that is injected hits the first that runs.
-fn alone() -> MutexGuard<'static, ()> {
+/// Serializes tests that start tasks: an injected panic hits the first task that runs.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
     LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn dial(to: Endpoint) -> Output {
-    Output::new(Way::Dial(Dial { to, skip_verify: false, write_buffer: 1 << 20 }), 1)
+fn dial(endpoint: Endpoint) -> Output {
+    Output::new(ConnectMode::Dial(Dial { endpoint, skip_verify: false, write_buffer: 1 << 20 }), 1)
 }
 
-/// Everything queued before the end is read before the end.
 #[test]
-fn all_is_said_before_the_end() {
-    let _alone = alone();
+fn stop_sends_everything_queued() {
+    let _lock = one_at_a_time();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sock");
     let runtime = server::runtime::handle();
@@ -143,10 +141,10 @@ fn all_is_said_before_the_end() {
     assert_eq!(runtime.block_on(reading).unwrap(), 500);
 }
 
-/// A reader that comes late, and one that comes back, get what waited for them.
+/// A reader that starts late, and one that reconnects, receive the queued messages.
 #[test]
-fn a_reader_may_be_away() {
-    let _alone = alone();
+fn messages_wait_for_a_disconnected_reader() {
+    let _lock = one_at_a_time();
     let runtime = server::runtime::handle();
     let address =
         runtime.block_on(async { TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap() });
@@ -156,9 +154,9 @@ fn a_reader_may_be_away() {
     std::thread::sleep(Duration::from_millis(100));
     let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
     let reading = runtime.spawn(async move {
-        // The first one hangs up after the handshake.
+        // The first connection closes during the handshake.
         let (mut first, _) = listener.accept().await.unwrap();
-        frames::expect(&mut first, Control::Ready).await.unwrap();
+        frames::read_control(&mut first, Control::Ready).await.unwrap();
         drop(first);
         read_stream(listener.accept().await.unwrap().0).await
     });
@@ -167,25 +165,24 @@ fn a_reader_may_be_away() {
     assert_eq!(runtime.block_on(reading).unwrap(), 1);
 }
 
-/// A queue has an end.
 #[test]
-fn what_does_not_fit_is_counted() {
+fn a_full_queue_counts_lost_messages() {
     let output = dial(Endpoint::Unix("/nowhere".into()));
-    (0..super::MESSAGES + 7).for_each(|_| output.push(Vec::new()));
+    (0..super::QUEUE_UNIT + 7).for_each(|_| output.push(Vec::new()));
     assert_eq!(output.lost(), 7);
 }
 
-/// Nothing is made for nobody; a reader that connects gets what comes then.
+/// Without readers the output needs no messages; a reader receives those pushed after it connected.
 #[test]
 fn readers_connect_to_a_listener() {
-    let _alone = alone();
+    let _lock = one_at_a_time();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("sock");
-    let on = Endpoint::Unix(path.clone());
-    let output = Output::new(Way::Listen(Listen { on, tls: None, skip_verify: false }), 1);
+    let endpoint = Endpoint::Unix(path.clone());
+    let output = Output::new(ConnectMode::Listen(Listen { endpoint, tls: None, skip_verify: false }), 1);
     let runtime = server::runtime::handle();
     output.start();
-    assert!(!output.is_wanted());
+    assert!(!output.has_readers());
     let reading = runtime.spawn(async move {
         loop {
             if let Ok(stream) = tokio::net::UnixStream::connect(&path).await {
@@ -194,20 +191,20 @@ fn readers_connect_to_a_listener() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     });
-    while !output.is_wanted() {
+    while !output.has_readers() {
         std::thread::sleep(Duration::from_millis(1));
     }
     (0..10).for_each(|_| output.push(record().encode(&[], None)));
     output.stop();
     assert_eq!(runtime.block_on(reading).unwrap(), 10);
-    assert!(!folder.path().join("sock").exists(), "the socket goes with its listener");
+    assert!(!folder.path().join("sock").exists(), "the listener removes its socket file");
 }
 
-/// Counts messages until the stream ends in whatever way.
+/// Counts messages until the stream ends or breaks.
 async fn count_messages(mut bytes: UnixStream, seen: &AtomicUsize) -> io::Result<()> {
-    frames::expect(&mut bytes, Control::Ready).await?;
+    frames::read_control(&mut bytes, Control::Ready).await?;
     bytes.write_all(&Control::Accept.encode()).await?;
-    frames::expect(&mut bytes, Control::Start).await?;
+    frames::read_control(&mut bytes, Control::Start).await?;
     loop {
         let length = bytes.read_u32().await?;
         if length == 0 {
@@ -226,10 +223,10 @@ fn wait_until(what: &str, mut is_true: impl FnMut() -> bool) {
     }
 }
 
-/// A panic is counted, and messages reach the reader again, which may have to connect again.
+/// A panic is counted, and messages reach the reader again, possibly after a reconnect.
 #[test]
-fn panics_are_survived() {
-    let _alone = alone();
+fn messages_flow_again_after_a_panic() {
+    let _lock = one_at_a_time();
     let runtime = server::runtime::handle();
     let _entered = runtime.enter();
     for (task, listens) in [("dnstap", false), ("dnstap", true), ("dnstap-reader", true)] {
@@ -238,7 +235,7 @@ fn panics_are_survived() {
         let seen = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&seen);
         let (output, reading) = if listens {
-            let listen = Listen { on: Endpoint::Unix(path.clone()), tls: None, skip_verify: false };
+            let listen = Listen { endpoint: Endpoint::Unix(path.clone()), tls: None, skip_verify: false };
             let reading = runtime.spawn(async move {
                 loop {
                     if let Ok(stream) = UnixStream::connect(&path).await {
@@ -247,7 +244,7 @@ fn panics_are_survived() {
                     tokio::time::sleep(Duration::from_millis(5)).await;
                 }
             });
-            (Output::new(Way::Listen(listen), 1), reading)
+            (Output::new(ConnectMode::Listen(listen), 1), reading)
         } else {
             let listener = UnixListener::bind(&path).unwrap();
             let reading = runtime.spawn(async move {
@@ -273,41 +270,44 @@ fn panics_are_survived() {
             supervise::panics(task) == panics + 1
         });
         flows("after");
-        wait_until(&format!("{task}: a wanted output"), || output.is_wanted());
+        wait_until(&format!("{task}: a reader"), || output.has_readers());
         output.stop();
         reading.abort();
     }
 }
 
 #[test]
-fn losses_are_told_after_a_panic() {
-    let _alone = alone();
+fn losses_are_logged_after_a_panic() {
+    let _lock = one_at_a_time();
     let output = dial(Endpoint::Unix("/nowhere".into()));
-    (0..super::MESSAGES + 1).for_each(|_| output.push(Vec::new()));
+    (0..super::QUEUE_UNIT + 1).for_each(|_| output.push(Vec::new()));
     supervise::inject::arm("dnstap-losses", 1);
     output.start();
-    wait_until("losses that are told", || output.lost() == 0);
+    wait_until("losses that are logged", || output.lost() == 0);
     assert_eq!(supervise::panics("dnstap-losses"), 1);
     output.stop();
 }
 
-/// A certificate that is no regular file is named, and nobody waits for it.
+/// The error names a certificate that is not a regular file, without reading it.
 #[test]
-fn unsuitable_certificates() {
+fn certificates_must_be_regular_files() {
     let folder = tempfile::tempdir().unwrap();
-    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let generated = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
-    std::fs::write(&certificate, made.cert.pem()).unwrap();
-    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    std::fs::write(&certificate, generated.cert.pem()).unwrap();
+    std::fs::write(&key, generated.signing_key.serialize_pem()).unwrap();
     let bad = std::path::PathBuf::from("/dev/zero");
-    for (certificate, key, clients, why) in [
+    for (certificate, key, client_ca, error) in [
         (&certificate, &key, Some(&certificate), None),
         (&bad, &key, None, Some("/dev/zero: is not a regular file")),
         (&certificate, &bad, None, Some("/dev/zero: is not a regular file")),
         (&certificate, &key, Some(&bad), Some("/dev/zero: is not a regular file")),
     ] {
-        let identity =
-            super::Identity { certificate: certificate.clone(), key: key.clone(), clients: clients.cloned() };
-        assert_eq!(identity.config(false).err().as_deref(), why);
+        let files = super::TlsFiles {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            client_ca: client_ca.cloned(),
+        };
+        assert_eq!(files.config(false).err().as_deref(), error);
     }
 }

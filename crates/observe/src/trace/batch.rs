@@ -1,4 +1,4 @@
-//! Spans that wait to be sent.
+//! The backlog: spans not yet sent.
 
 use std::collections::VecDeque;
 
@@ -6,22 +6,22 @@ use super::Span;
 
 pub(super) struct Batch {
     spans: VecDeque<Span>,
-    most: usize,
+    capacity: usize,
 }
 
 impl Batch {
-    pub fn new(most: usize) -> Batch {
-        Batch { spans: VecDeque::new(), most }
+    pub fn new(capacity: usize) -> Batch {
+        Batch { spans: VecDeque::new(), capacity }
     }
 
     pub fn len(&self) -> usize {
         self.spans.len()
     }
 
-    /// Adds spans; how many old ones had to go for them.
+    /// Adds spans and drops the oldest beyond the capacity; returns how many.
     pub fn add(&mut self, spans: impl IntoIterator<Item = Span>) -> usize {
         self.spans.extend(spans);
-        let over = self.spans.len().saturating_sub(self.most);
+        let over = self.spans.len().saturating_sub(self.capacity);
         self.spans.drain(..over);
         over
     }

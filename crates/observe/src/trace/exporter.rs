@@ -1,4 +1,4 @@
-//! From the query path to the collector.
+//! The queue and the task between the query path and the collector.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,40 +14,40 @@ use super::http::Client;
 use super::{Protocol, Settings, Span, otlp, zipkin};
 
 const LOG: Logger = log::plugin("trace");
-/// For one request.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Traces between the query path and the task.
-const QUEUE: usize = 4096;
-/// While traffic lasts, nobody on the query path has to wake the task.
-const PAUSE: Duration = Duration::from_millis(10);
-/// How long the end of the last configuration waits for what is still to be sent.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
+/// In traces.
+const QUEUE_CAPACITY: usize = 4096;
+/// Pause between two batches: under traffic the query path then never has to wake the task.
+const BATCH_INTERVAL: Duration = Duration::from_millis(10);
+/// How long the last `stop` waits for queued spans to be sent.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Sends spans; shared by all who send to the same place with the same settings.
+/// Sends spans to one collector; shared by all plugins with the same settings.
 pub struct Exporter {
     settings: Settings,
     queue: mpsc::Sender<Vec<Span>>,
-    /// Taken by the task.
+    /// Moves into the task at the first `start`.
     traces: Mutex<Option<mpsc::Receiver<Vec<Span>>>>,
-    /// Spans that found no room in the queue.
+    /// Spans dropped since the last log line about them.
     lost: Arc<AtomicU64>,
     users: AtomicUsize,
-    ending: watch::Sender<bool>,
-    ended: Arc<AtomicBool>,
+    stop: watch::Sender<bool>,
+    /// The task has sent everything after `stop`.
+    drained: Arc<AtomicBool>,
 }
 
 impl Exporter {
-    /// An exporter that does nothing yet.
+    /// An exporter that is not started.
     pub fn new(settings: Settings) -> Exporter {
-        let (queue, traces) = mpsc::channel(QUEUE);
+        let (queue, traces) = mpsc::channel(QUEUE_CAPACITY);
         Exporter {
             settings,
             queue,
             traces: Mutex::new(Some(traces)),
             lost: Arc::default(),
             users: AtomicUsize::new(0),
-            ending: watch::Sender::new(false),
-            ended: Arc::default(),
+            stop: watch::Sender::new(false),
+            drained: Arc::default(),
         }
     }
 
@@ -58,11 +58,11 @@ impl Exporter {
         }
     }
 
-    /// One more configuration serves with this exporter; the first one starts it.
+    /// Adds one configuration that uses this exporter; the first starts the task.
     pub fn start(&self) {
         self.users.fetch_add(1, Ordering::AcqRel);
         let Some(traces) = self.traces.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
-        let exporting = Exporting {
+        let task = ExportTask {
             traces,
             batch: Batch::new(self.settings.backlog),
             client: Client::new(self.settings.url.clone()),
@@ -70,35 +70,35 @@ impl Exporter {
             lost: Arc::clone(&self.lost),
         };
         // Outside the task, so that a restart after a panic keeps the queue.
-        let exporting = Arc::new(tokio::sync::Mutex::new(exporting));
-        let (ending, ended) = (self.ending.subscribe(), Arc::clone(&self.ended));
+        let task = Arc::new(tokio::sync::Mutex::new(task));
+        let (stop, drained) = (self.stop.subscribe(), Arc::clone(&self.drained));
         supervise::spawn(runtime::handle(), "trace", move || {
-            let (exporting, ending) = (Arc::clone(&exporting), ending.clone());
-            let ended = Arc::clone(&ended);
+            let (task, stop) = (Arc::clone(&task), stop.clone());
+            let drained = Arc::clone(&drained);
             async move {
-                exporting.lock().await.run(ending).await;
-                ended.store(true, Ordering::Release);
+                task.lock().await.run(stop).await;
+                drained.store(true, Ordering::Release);
             }
         });
     }
 
-    /// One configuration less. The last one waits a moment until everything is sent.
+    /// Removes one configuration; the last waits up to a second for the queue to be sent.
     pub fn stop(&self) {
         if self.users.fetch_sub(1, Ordering::AcqRel) != 1 {
             return;
         }
-        self.ending.send_replace(true);
+        self.stop.send_replace(true);
         let step = Duration::from_millis(5);
         let mut waited = Duration::ZERO;
-        while !self.ended.load(Ordering::Acquire) && waited < LAST_WORDS {
+        while !self.drained.load(Ordering::Acquire) && waited < DRAIN_TIMEOUT {
             std::thread::sleep(step);
             waited += step;
         }
     }
 }
 
-/// The task's side of the queue, and what is on its way to the collector.
-struct Exporting {
+/// The task's end of the queue, and the batch it sends next.
+struct ExportTask {
     traces: mpsc::Receiver<Vec<Span>>,
     batch: Batch,
     client: Client,
@@ -106,57 +106,57 @@ struct Exporting {
     lost: Arc<AtomicU64>,
 }
 
-impl Exporting {
-    async fn run(&mut self, mut ending: watch::Receiver<bool>) {
+impl ExportTask {
+    async fn run(&mut self, mut stop: watch::Receiver<bool>) {
         let mut due = Instant::now() + self.settings.interval;
         loop {
             let mut arrived = Vec::new();
-            let ended = tokio::select! {
-                _ = timeout_at(due, self.traces.recv_many(&mut arrived, QUEUE)) => false,
-                () = end_of(&mut ending) => true,
+            let stopping = tokio::select! {
+                _ = timeout_at(due, self.traces.recv_many(&mut arrived, QUEUE_CAPACITY)) => false,
+                () = wait_for_stop(&mut stop) => true,
             };
-            if ended {
+            if stopping {
                 while let Ok(spans) = self.traces.try_recv() {
                     arrived.push(spans);
                 }
             }
-            self.take(arrived);
+            self.add(arrived);
             let now = Instant::now();
-            if ended || now >= due || self.batch.len() >= self.settings.batch {
+            if stopping || now >= due || self.batch.len() >= self.settings.batch {
                 due = now + self.settings.interval;
                 if supervise::step_async("trace-batch", self.send()).await.is_none() {
-                    // These very spans may be the reason.
+                    // These spans may have caused the panic.
                     self.lost.fetch_add(self.batch.len() as u64, Ordering::Relaxed);
                     self.batch.clear();
                 }
             }
-            if ended {
+            if stopping {
                 return;
             }
-            let _ = timeout(PAUSE.min(self.settings.interval), end_of(&mut ending)).await;
+            let _ = timeout(BATCH_INTERVAL.min(self.settings.interval), wait_for_stop(&mut stop)).await;
         }
     }
 
-    fn take(&mut self, traces: Vec<Vec<Span>>) {
-        let disposed = self.batch.add(traces.into_iter().flatten()) as u64;
-        let lost = disposed + self.lost.swap(0, Ordering::Relaxed);
+    fn add(&mut self, traces: Vec<Vec<Span>>) {
+        let dropped = self.batch.add(traces.into_iter().flatten()) as u64;
+        let lost = dropped + self.lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             LOG.warning(format_args!("backlog too long, disposing {lost} spans"));
         }
     }
 
-    /// What cannot be sent at all stays for the next time; what the collector refuses is gone.
+    /// Sends the batch. It is kept for a retry if the request fails, and dropped if the collector rejects it.
     async fn send(&mut self) {
         let spans = self.batch.spans();
         if spans.is_empty() {
             return;
         }
-        let (kind, body) = match self.settings.protocol {
+        let (content_type, body) = match self.settings.protocol {
             Protocol::Zipkin => ("application/json", zipkin::encode(spans, &self.settings)),
             Protocol::Otlp => ("application/x-protobuf", otlp::encode(spans, &self.settings)),
         };
-        let answer = timeout(PATIENCE, self.client.post(kind, body)).await;
-        match answer.unwrap_or_else(|_| Err("context deadline exceeded".to_owned())) {
+        let status = timeout(REQUEST_TIMEOUT, self.client.post(content_type, body)).await;
+        match status.unwrap_or_else(|_| Err("context deadline exceeded".to_owned())) {
             Ok(status) => {
                 if !(200..300).contains(&status) {
                     LOG.warning(format_args!("failed the request with status code {status}"));
@@ -171,7 +171,7 @@ impl Exporting {
     }
 }
 
-async fn end_of(ending: &mut watch::Receiver<bool>) {
-    // An error means that the exporter is gone, which is an end as well.
-    let _ = ending.wait_for(|ending| *ending).await;
+async fn wait_for_stop(stop: &mut watch::Receiver<bool>) {
+    // An error means that the exporter was dropped, which stops the task too.
+    let _ = stop.wait_for(|stop| *stop).await;
 }

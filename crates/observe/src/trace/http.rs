@@ -1,4 +1,4 @@
-//! POST over one connection that is kept and made again when it is gone.
+//! HTTP POST over one kept-alive connection.
 
 use std::fmt;
 use std::io;
@@ -19,13 +19,13 @@ use tokio_rustls::TlsConnector;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
     is_https: bool,
-    /// As it stands in the URL.
+    /// As written in the URL.
     authority: String,
     path: String,
 }
 
 impl Url {
-    /// None if it begins with neither `http://` nor `https://`.
+    /// None unless it starts with `http://` or `https://`.
     pub fn parse(text: &str) -> Option<Url> {
         let lower = text.to_ascii_lowercase();
         let (is_https, start) = if lower.starts_with("http://") {
@@ -73,7 +73,7 @@ type Connection = SendRequest<Full<Bytes>>;
 
 pub(super) struct Client {
     url: Url,
-    /// Made with the first connection: the system's roots take time to read.
+    /// Created with the first connection: reading the system's root certificates is slow.
     tls: Option<TlsConnector>,
     connection: Option<Connection>,
 }
@@ -83,27 +83,27 @@ impl Client {
         Client { url, tls: None, connection: None }
     }
 
-    /// The status of the answer.
-    pub async fn post(&mut self, kind: &str, body: Vec<u8>) -> Result<u16, String> {
+    /// Returns the status code.
+    pub async fn post(&mut self, content_type: &str, body: Vec<u8>) -> Result<u16, String> {
         let request = Request::post(self.url.path())
             .header(HOST, &self.url.authority)
-            .header(CONTENT_TYPE, kind)
-            // Whoever traces HTTP on the way must not trace this: it would never end.
+            .header(CONTENT_TYPE, content_type)
+            // Proxies that trace HTTP must not trace this request, or traces would cause traces.
             .header("b3", "0")
             .body(Full::new(Bytes::from(body)))
             .map_err(|error| error.to_string())?;
-        // A kept connection may have been closed meanwhile, which only shows when it is used.
-        let kept = match self.connection.take() {
+        // The server may have closed the connection since the last request.
+        let reusable = match self.connection.take() {
             Some(mut connection) => connection.ready().await.is_ok().then_some(connection),
             None => None,
         };
-        let mut connection = match kept {
+        let mut connection = match reusable {
             Some(connection) => connection,
             None => self.connect().await?,
         };
-        let answer = connection.send_request(request).await.map_err(|error| error.to_string())?;
-        let status = answer.status().as_u16();
-        if answer.into_body().collect().await.is_ok() {
+        let response = connection.send_request(request).await.map_err(|error| error.to_string())?;
+        let status = response.status().as_u16();
+        if response.into_body().collect().await.is_ok() {
             self.connection = Some(connection);
         }
         Ok(status)
@@ -116,7 +116,7 @@ impl Client {
         let stream = TcpStream::connect(format!("{}:{port}", bracketed(host))).await.map_err(failed)?;
         let _ = stream.set_nodelay(true);
         if !self.url.is_https {
-            return speak(stream).await;
+            return start_http(stream).await;
         }
         let name = ServerName::try_from(host.to_owned()).map_err(|error| error.to_string())?;
         let connector = match &self.tls {
@@ -125,7 +125,7 @@ impl Client {
         };
         let tls = connector.connect(name, stream).await.map_err(|error| format!("tls: {error}"))?;
         self.tls = Some(connector);
-        speak(tls).await
+        start_http(tls).await
     }
 }
 
@@ -133,9 +133,11 @@ fn bracketed(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-async fn speak(bytes: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) -> Result<Connection, String> {
-    let (send, connection) = handshake(TokioIo::new(bytes)).await.map_err(|error| error.to_string())?;
-    // It ends when the sender is dropped or the peer closes; both show at the next request.
+async fn start_http(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+) -> Result<Connection, String> {
+    let (send, connection) = handshake(TokioIo::new(stream)).await.map_err(|error| error.to_string())?;
+    // Ends when the sender is dropped or the peer closes; the next request notices both.
     tokio::spawn(supervise::step_async("trace-connection", connection));
     Ok(send)
 }

@@ -1,4 +1,4 @@
-//! OTLP: OpenTelemetry's protobuf, as much of it as spans need.
+//! OTLP: the subset of OpenTelemetry's protobuf that spans need.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,11 +12,11 @@ const KIND_CLIENT: i32 = 3;
 const STATUS_ERROR: i32 = 2;
 
 pub(super) fn encode(spans: &[Span], settings: &Settings) -> Vec<u8> {
-    let about = vec![attribute("service.name", &settings.service)];
+    let attributes = vec![attribute("service.name", &settings.service)];
     let scope = Scope { name: "rhumb".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
     let request = Request {
         resource_spans: vec![ResourceSpans {
-            resource: Some(Resource { attributes: about }),
+            resource: Some(Resource { attributes }),
             scope_spans: vec![ScopeSpans {
                 scope: Some(scope),
                 spans: spans.iter().map(OtlpSpan::from).collect(),

@@ -50,9 +50,9 @@ fn spans() -> Vec<Span> {
 
 /// The members are those that CoreDNS 1.15.0 sends.
 #[test]
-fn zipkin_objects() {
+fn zipkin_json_has_the_members_coredns_sends() {
     let got: Value = serde_json::from_slice(&zipkin::encode(&spans(), &settings(Protocol::Zipkin))).unwrap();
-    let here = json!({ "serviceName": "dns", "ipv4": "127.0.0.1", "port": 53 });
+    let local = json!({ "serviceName": "dns", "ipv4": "127.0.0.1", "port": 53 });
     let at = 1_794_759_633_891_365_u64;
     let expected = json!([
         {
@@ -62,7 +62,7 @@ fn zipkin_objects() {
             "id": "0000000000000007",
             "name": "servedns",
             "kind": "SERVER",
-            "localEndpoint": here,
+            "localEndpoint": local,
             "annotations": [
                 { "timestamp": at, "value": "event:error" },
                 { "timestamp": at, "value": "error.object:no next plugin found" },
@@ -76,23 +76,23 @@ fn zipkin_objects() {
             "id": "0000000000000008",
             "parentId": "0000000000000007",
             "name": "whoami",
-            "localEndpoint": here,
+            "localEndpoint": local,
         },
     ]);
     assert_eq!(got, expected);
 }
 
 #[test]
-fn otlp_messages() {
+fn spans_encode_as_otlp() {
     let bytes = otlp::encode(&spans(), &settings(Protocol::Otlp));
     let request = otlp::Request::decode(&*bytes).unwrap();
-    let of_resource = &request.resource_spans[0];
-    let service = &of_resource.resource.as_ref().unwrap().attributes[0];
+    let resource_spans = &request.resource_spans[0];
+    let service = &resource_spans.resource.as_ref().unwrap().attributes[0];
     assert_eq!(
         (service.key.as_str(), &service.value.as_ref().unwrap().string_value),
         ("service.name", &Some("dns".into()))
     );
-    let [query, step] = &of_resource.scope_spans[0].spans[..] else { panic!("two spans") };
+    let [query, step] = &resource_spans.scope_spans[0].spans[..] else { panic!("two spans") };
     assert_eq!(query.trace_id, [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7]);
     assert_eq!((query.kind, step.kind), (2, 1));
     assert_eq!((query.parent_span_id.len(), &step.parent_span_id), (0, &query.span_id));
@@ -101,20 +101,20 @@ fn otlp_messages() {
 }
 
 #[test]
-fn urls() {
-    for (text, shown) in [
+fn urls_parse_and_print() {
+    for (text, printed) in [
         ("http://a:9411/api/v2/spans", Some("http://a:9411/api/v2/spans")),
         ("HTTPS://a/x?y", Some("https://a/x?y")),
         ("http://a", Some("http://a/")),
         ("http://[::1]:4318?z", Some("http://[::1]:4318/?z")),
         ("a:9411", None),
     ] {
-        assert_eq!(Url::parse(text).map(|url| url.to_string()).as_deref(), shown, "{text}");
+        assert_eq!(Url::parse(text).map(|url| url.to_string()).as_deref(), printed, "{text}");
     }
 }
 
 #[test]
-fn the_oldest_spans_go_first() {
+fn a_full_backlog_drops_the_oldest_spans() {
     let mut batch = Batch::new(3);
     assert_eq!(batch.add(spans()), 0);
     assert_eq!(batch.add(spans()), 1);
@@ -128,8 +128,8 @@ fn ids_are_positive() {
     assert_eq!((id(0), id(1), id(u64::MAX)), (1, 1, i64::MAX as u64));
 }
 
-/// Takes requests, one connection after the other, and counts them.
-fn collect(listener: &TcpListener, taken: &AtomicUsize) {
+/// Accepts requests, one connection after the other, and counts them.
+fn collect(listener: &TcpListener, requests: &AtomicUsize) {
     for stream in listener.incoming().map_while(Result::ok) {
         let mut stream = BufReader::new(stream);
         loop {
@@ -144,7 +144,7 @@ fn collect(listener: &TcpListener, taken: &AtomicUsize) {
             if stream.read_exact(&mut vec![0; length]).is_err() || length == 0 {
                 break;
             }
-            taken.fetch_add(1, Ordering::Relaxed);
+            requests.fetch_add(1, Ordering::Relaxed);
             let _ = stream.get_mut().write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n");
         }
     }
@@ -152,12 +152,12 @@ fn collect(listener: &TcpListener, taken: &AtomicUsize) {
 
 /// A panic is counted, and traces reach the collector again.
 #[test]
-fn panics_are_survived() {
+fn traces_flow_again_after_a_panic() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
-    let taken = Arc::new(AtomicUsize::new(0));
-    let theirs = Arc::clone(&taken);
-    std::thread::spawn(move || collect(&listener, &theirs));
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&requests);
+    std::thread::spawn(move || collect(&listener, &counter));
     let interval = Duration::from_millis(10);
     let exporter = Exporter::new(Settings { url, interval, ..settings(Protocol::Zipkin) });
     exporter.start();
@@ -171,9 +171,9 @@ fn panics_are_survived() {
     };
     for task in ["trace", "trace-batch", "trace-connection"] {
         let flows = |when: &str| {
-            let before = taken.load(Ordering::Relaxed);
-            // The first of them may have been on its way.
-            push_until(&format!("{task}: {when}"), &|| taken.load(Ordering::Relaxed) > before + 1);
+            let before = requests.load(Ordering::Relaxed);
+            // The first may have been in flight before.
+            push_until(&format!("{task}: {when}"), &|| requests.load(Ordering::Relaxed) > before + 1);
         };
         flows("before");
         supervise::inject::arm(task, 1);

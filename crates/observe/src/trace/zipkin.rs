@@ -1,4 +1,4 @@
-//! Zipkin's second API: an array of JSON objects.
+//! Zipkin's API v2: a JSON array of spans.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,31 +7,31 @@ use serde_json::{Map, Value, json};
 use super::{Settings, Span};
 
 pub(super) fn encode(spans: &[Span], settings: &Settings) -> Vec<u8> {
-    let here = endpoint(settings);
-    let spans: Vec<Value> = spans.iter().map(|span| object(span, &here)).collect();
+    let local = endpoint(settings);
+    let spans: Vec<Value> = spans.iter().map(|span| object(span, &local)).collect();
     Value::from(spans).to_string().into_bytes()
 }
 
 fn endpoint(settings: &Settings) -> Value {
-    let mut here = json!({ "serviceName": settings.service });
+    let mut local = json!({ "serviceName": settings.service });
     if let Some(address) = settings.listens_on {
         let family = if address.is_ipv4() { "ipv4" } else { "ipv6" };
-        here[family] = address.ip().to_string().into();
-        here["port"] = address.port().into();
+        local[family] = address.ip().to_string().into();
+        local["port"] = address.port().into();
     }
-    here
+    local
 }
 
-fn object(span: &Span, here: &Value) -> Value {
-    let took = span.ended.duration_since(span.began).unwrap_or(Duration::ZERO);
+fn object(span: &Span, local: &Value) -> Value {
+    let duration = span.ended.duration_since(span.began).unwrap_or(Duration::ZERO);
     let mut object = json!({
         "timestamp": micros(span.began),
-        // Nothing takes no time, and Zipkin takes zero for unknown.
-        "duration": u64::try_from(took.as_micros()).unwrap_or(u64::MAX).max(1),
+        // At least 1, because Zipkin reads zero as unknown.
+        "duration": u64::try_from(duration.as_micros()).unwrap_or(u64::MAX).max(1),
         "traceId": hex(span.trace as u64),
         "id": hex(span.id),
         "name": span.name,
-        "localEndpoint": here,
+        "localEndpoint": local,
     });
     if let Some(parent) = span.parent {
         object["parentId"] = hex(parent).into();
