@@ -1,4 +1,4 @@
-//! Tells the binary what it was built from: compiler version, platform and, if there is a repository, the commit.
+//! Sets the build information of the binary: the compiler version and, in a repository, the commit.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ fn main() {
     println!("cargo::rustc-env=RHUMB_RUSTC=rust{version}");
     println!("cargo::rustc-env=RHUMB_COMMIT={}", output("git", &["rev-parse", "--short", "HEAD"]));
 
-    // The log of HEAD grows with every commit, HEAD itself does not.
+    // Every commit appends to the log of HEAD; HEAD itself may stay the same.
     for path in ["../../.git/HEAD", "../../.git/logs/HEAD"] {
         if std::path::Path::new(path).exists() {
             println!("cargo::rerun-if-changed={path}");
@@ -19,7 +19,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 }
 
-/// What a command prints; nothing if it cannot be run or fails, as git does in a source archive.
+/// The command's output; empty if it fails, as git does in a source archive.
 fn output(program: &str, args: &[&str]) -> String {
     match Command::new(program).args(args).output() {
         Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).trim().to_owned(),

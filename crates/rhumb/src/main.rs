@@ -1,4 +1,4 @@
-//! The `rhumb` command. What it does is in the crates below; here is only the command line.
+//! The `rhumb` binary: the command line. The crates below have the logic.
 //!
 //! ```text
 //! arguments ─cli─┬─ CoreDNS's flags (go_flags) ─┬─→ run ─→ server

@@ -1,4 +1,4 @@
-//! Serving: everything that touches the server's runtime.
+//! Starts the server and reports why it could not start.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -9,12 +9,12 @@ use server::{Refusal, RunOptions, Server, log};
 use crate::input::Corefile;
 use crate::version;
 
-/// What a command has to say about the server it starts.
+/// Options of a server run.
 pub struct Serve {
     pub corefile: Corefile,
     pub pidfile: Option<PathBuf>,
     pub quiet: bool,
-    /// Called once the server answers.
+    /// Called once the server is ready for queries.
     pub ready: Box<dyn Fn(&Server) + Send + Sync>,
 }
 
@@ -24,12 +24,12 @@ impl Serve {
     }
 }
 
-/// Serves until told to stop.
+/// Serves until a signal stops the process.
 pub fn serve(serve: Serve) -> ExitCode {
     let Serve { corefile, pidfile, quiet, ready } = serve;
     let options = RunOptions {
         input: Box::new(move || {
-            corefile.read().map_err(|error| if corefile.is_named() { via_flag(error) } else { error })
+            corefile.read().map_err(|error| if corefile.is_explicit() { via_flag(error) } else { error })
         }),
         plugins: plugins::PLUGINS,
         quiet,
@@ -40,19 +40,19 @@ pub fn serve(serve: Serve) -> ExitCode {
     match server::run(options) {
         Ok(code) => code,
         Err(refusal) => {
-            refuse(&refusal);
+            report(&refusal);
             ExitCode::FAILURE
         }
     }
 }
 
-/// The words CoreDNS has for a Corefile that was named by a flag and cannot be read.
+/// CoreDNS's error for a Corefile that was named by a flag and cannot be read.
 pub fn via_flag(error: String) -> String {
     format!("loading Caddyfile via flag: {error}")
 }
 
-/// Says why there is nothing to serve: one line as CoreDNS has it, and for people the place in the Corefile.
-fn refuse(refusal: &Refusal) {
+/// Prints why the server did not start: CoreDNS's line, and on a terminal also the excerpt of the Corefile.
+fn report(refusal: &Refusal) {
     fail(refusal);
     if let Refusal::Wrong(errors) = refusal
         && io::stderr().is_terminal()
@@ -64,7 +64,7 @@ fn refuse(refusal: &Refusal) {
     }
 }
 
-/// The last line of a process that did not get to serve, on standard error, in the format of the log.
+/// Prints a fatal error on standard error in the format of the log.
 pub fn fail(message: impl std::fmt::Display) {
     match log::format() {
         log::Format::Text => eprintln!("{message}"),

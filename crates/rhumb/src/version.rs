@@ -1,4 +1,4 @@
-//! What `-version` and the start of a server print.
+//! The version, as printed by `-version` and at startup.
 
 /// `Rhumb-0.1.0`
 pub const NAME: &str = concat!("Rhumb-", env!("CARGO_PKG_VERSION"));
@@ -9,7 +9,7 @@ pub fn text() -> String {
     format!("{NAME}\n{}/{}, {rustc}, {commit}\n", std::env::consts::OS, architecture())
 }
 
-/// The architecture as Go calls it, since scripts may look for that.
+/// Go's name of the architecture, which scripts may match.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {
         "x86_64" => "amd64",

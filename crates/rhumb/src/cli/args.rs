@@ -1,14 +1,14 @@
-//! Our own command line, as clap reads it. The texts here are the manual page and the help.
+//! The subcommands, as clap parses them. The doc comments are the help and the manual pages.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-/// A DNS server that takes CoreDNS's Corefile.
+/// A DNS server configured by CoreDNS's Corefile.
 ///
-/// Started with CoreDNS's own flags, or without any arguments, rhumb does what CoreDNS does: it serves the Corefile
-/// named by -conf, or ./Corefile, or a default that tells clients their own address. The subcommands are for people.
+/// With CoreDNS's flags, or without arguments, rhumb behaves like CoreDNS: it serves the Corefile named by -conf, else
+/// ./Corefile, else a default with the plugins whoami and log. The subcommands are Rhumb's own.
 #[derive(Parser)]
 #[command(
     name = "rhumb",
@@ -17,26 +17,24 @@ use clap::{Parser, Subcommand, ValueEnum};
     subcommand_required = true,
     max_term_width = 100
 )]
-#[command(
-    after_help = "Also understood, as by CoreDNS: -conf FILE, -dns.port N, -p N, -pidfile FILE, -plugins, \
-                        -quiet, -version, -log-format text|json"
-)]
+#[command(after_help = "CoreDNS's flags: -conf FILE, -dns.port N, -p N, -pidfile FILE, -plugins, \
+                        -quiet, -version, -log-format text|json")]
 #[command(after_long_help = "\
 Examples:
-  rhumb example                          serve a small shop on port 1053 and say what to ask it
-  rhumb check Corefile                   is this Corefile all right?
-  rhumb check --migrate old/Corefile     the same Corefile in the words of today
-  rhumb explain web.shop.example         what does ./Corefile answer to this, and why?
-  rhumb serve --conf Corefile            serve it
-  rhumb -conf Corefile -dns.port 1053    serve it, in CoreDNS's words
+  rhumb example                          serve an example on port 1053 and print queries to try
+  rhumb check Corefile                   report errors and warnings in a Corefile
+  rhumb check --migrate old/Corefile     replace options that CoreDNS has removed
+  rhumb explain web.shop.example         show the answer of ./Corefile to a query, and why
+  rhumb serve --conf Corefile            serve a Corefile
+  rhumb -conf Corefile -dns.port 1053    the same on port 1053, with CoreDNS's flags
 
 CoreDNS's flags, with one dash or two:
-  -conf FILE           the Corefile; `stdin` reads standard input
-  -dns.port N, -p N    the port of server blocks that name none (53)
+  -conf FILE           Corefile to load; `stdin` reads standard input
+  -dns.port N, -p N    port of server blocks without one (53)
   -log-format FORMAT   text or json
-  -pidfile FILE        write the process id there
-  -plugins             list the plugins that can be used
-  -quiet               print nothing at start
+  -pidfile FILE        write the process ID to FILE
+  -plugins             list the available plugins
+  -quiet               print nothing at startup
   -version             print the version
 
 Signals: TERM and INT stop (after lameduck), QUIT stops at once, USR1 and HUP reload the Corefile.")]
@@ -52,7 +50,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// List all plugins in the order of the chain
     ///
-    /// A query meets the plugins of its server block in this order, whatever their order in the Corefile.
+    /// The plugins of a server block handle a query in this order, whatever their order in the Corefile.
     Plugins,
     Example(ExampleArgs),
     /// Print completions for a shell
@@ -70,19 +68,19 @@ pub enum Command {
 /// Serve a Corefile
 #[derive(clap::Args)]
 pub struct ServeArgs {
-    /// The Corefile; `stdin` reads standard input. Default: ./Corefile
+    /// Corefile to load; `stdin` reads standard input. Default: ./Corefile
     #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
     pub conf: String,
-    /// The port of server blocks that name none
+    /// Port of server blocks without one
     #[arg(short = 'p', long, value_name = "N", default_value_t = 53)]
     pub dns_port: u16,
-    /// Write the process id there
+    /// Write the process ID to this file
     #[arg(long, value_name = "FILE")]
     pub pidfile: Option<PathBuf>,
-    /// Print nothing at start
+    /// Print nothing at startup
     #[arg(long)]
     pub quiet: bool,
-    /// The form of log lines
+    /// Format of log lines
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
 }
@@ -93,9 +91,9 @@ pub enum LogFormat {
     Json,
 }
 
-/// Say whether Corefiles are all right, without serving them
+/// Check Corefiles without serving them
 ///
-/// Shows every error and warning with its place. The exit code is 1 if there is an error in any of the files.
+/// Prints every error and warning with its line. The exit code is 1 if any of the files has an error.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -104,36 +102,36 @@ Examples:
   rhumb check --migrate old/Corefile > Corefile
   kubectl -n kube-system get configmap kube-dns -o yaml | rhumb check --migrate stdin")]
 pub struct CheckArgs {
-    /// The Corefiles; `stdin` reads standard input
+    /// Corefiles to check; `stdin` reads standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<String>,
-    /// Print the modern form of an old Corefile
+    /// Print an old Corefile with removed options replaced
     ///
-    /// Words that CoreDNS gave up since version 1.0 are replaced; comments and layout stay. What was changed, where
-    /// and why goes to standard error. Takes one file: a Corefile, or a ConfigMap (YAML or JSON) with a Corefile or
-    /// with the keys of kube-dns. The exit code is 0 if the result loads.
+    /// Replaces plugins and options that CoreDNS removed since version 1.0; comments and layout stay. Each change goes
+    /// to standard error with its line and reason. Takes one file: a Corefile, or a ConfigMap (YAML or JSON) with a
+    /// Corefile or with the keys of kube-dns. The exit code is 0 if the result loads.
     #[arg(long)]
     pub migrate: bool,
-    /// The port of server blocks that name none
+    /// Port of server blocks without one
     #[arg(short = 'p', long, value_name = "N", default_value_t = 53)]
     pub dns_port: u16,
-    /// The form of the output
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = Output::Text)]
+    /// Output format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Output::Text)]
     pub output: Output,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// For people
+    /// Human-readable
     Text,
-    /// For programs
+    /// Machine-readable
     Json,
 }
 
-/// Say what would be answered to a query, and why
+/// Show the answer to a query, and why
 ///
-/// Takes one query through the server block and the plugins of a Corefile, without opening any port, and shows what
-/// each of them decided. Takes at most 10 seconds, whatever does not answer.
+/// Runs one query through the server block and the plugins of a Corefile, without opening any port, and prints what
+/// each plugin decided. Takes at most 10 seconds, even if a data source does not respond.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -142,57 +140,57 @@ Examples:
   rhumb explain web.shop.svc.cluster.local --kubeconfig ~/.kube/config --context test
   rhumb explain version.bind TXT --class CH --conf Corefile
 
-Where a kubernetes plugin reads its cluster, the first of:
-  --kubeconfig, --context    replace what the Corefile names, other than manifests
+The kubernetes plugin reads its cluster from the first of:
+  --kubeconfig, --context    override the Corefile, unless it names manifests
   the Corefile               manifests, kubeconfig or endpoint
   $KUBECONFIG                the first of its files that exists
   the pod                    its service account
 
 Exit codes:
-  0    explained; what is shown as missing is missing
-  1    wrong usage, a Corefile with errors, or a kubeconfig that cannot be read
-  2    a source is not known completely or did not answer in time, so the answer cannot be trusted")]
+  0    explained from complete data; a name reported as missing does not exist
+  1    wrong usage, a Corefile with errors, or an unreadable kubeconfig
+  2    a data source is incomplete or did not respond in time; the answer is not reliable")]
 pub struct ExplainArgs {
-    /// The name to ask for
+    /// Name to query
     pub name: String,
-    /// The type of record to ask for
+    /// Record type to query
     #[arg(value_name = "TYPE", default_value = "A")]
     pub rtype: String,
-    /// The Corefile; `stdin` reads standard input. Default: ./Corefile
+    /// Corefile to load; `stdin` reads standard input. Default: ./Corefile
     #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
     pub conf: String,
-    /// Read the cluster with the credentials in this kubeconfig, whatever the Corefile says
+    /// Read the cluster with this kubeconfig instead of the Corefile's
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The context of the kubeconfig; its current one if not given
+    /// Context of the kubeconfig. Default: its current context
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
-    /// Who asks
+    /// Client address of the query
     #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
     pub client: IpAddr,
-    /// Ask over TCP instead of UDP
+    /// Query over TCP instead of UDP
     #[arg(long)]
     pub tcp: bool,
-    /// The class to ask in
+    /// Class of the query
     #[arg(long, value_name = "CLASS", default_value = "IN")]
     pub class: String,
-    /// The listener to ask, such as `:53` or `127.0.0.1:53`; the first one if not given
+    /// Listener to query, such as `:53` or `127.0.0.1:53`. Default: the first
     #[arg(long, value_name = "ADDRESS")]
     pub server: Option<String>,
-    /// The port of server blocks that name none
+    /// Port of server blocks without one
     #[arg(short = 'p', long, value_name = "N", default_value_t = 53)]
     pub dns_port: u16,
-    /// The form of the output
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = Output::Text)]
+    /// Output format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Output::Text)]
     pub output: Output,
 }
 
-/// Serve a small example and say what to ask it
+/// Serve a built-in example and print queries to try
 ///
 /// Needs no file and no privileges. The Corefile is examples/shop/Corefile of the source tree.
 #[derive(clap::Args)]
 pub struct ExampleArgs {
-    /// The port to serve on, and two more for health and readiness after it; 0 takes free ones
+    /// DNS port; the next two are for health and readiness. 0 picks free ports
     #[arg(long, value_name = "N", default_value_t = 1053, value_parser = clap::value_parser!(u16).range(..=65533))]
     pub port: u16,
     /// Print the Corefile instead of serving it

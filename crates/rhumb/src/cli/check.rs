@@ -1,4 +1,4 @@
-//! `rhumb check`: reads Corefiles as a start would, and serves nothing.
+//! `rhumb check`: loads Corefiles as the server does at startup, without serving them.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -11,16 +11,16 @@ use super::args::{CheckArgs, Output};
 use super::{migrate, print};
 use crate::input::Corefile;
 
-/// What was found in one file.
+/// Result of checking one file.
 pub struct Report<'a> {
     pub file: &'a str,
     /// The configuration, if the file can be served.
     pub config: Option<Config>,
-    pub findings: Vec<Diagnostic>,
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 pub fn main(args: &CheckArgs) -> ExitCode {
-    // What plugins log while they are set up must not get between the lines of the report.
+    // Log lines from the setup of plugins must not mix with the report.
     log::set_output(Box::new(io::stderr()));
     let port = args.dns_port.to_string();
     if args.migrate {
@@ -37,23 +37,24 @@ pub fn main(args: &CheckArgs) -> ExitCode {
 }
 
 fn check<'a>(file: &'a str, port: &str) -> Report<'a> {
-    match Corefile::named(file, port).and_then(|corefile| corefile.read()) {
+    match Corefile::from_flag(file, port).and_then(|corefile| corefile.read()) {
         Ok(input) => load(file, &input),
-        Err(error) => Report { file, config: None, findings: vec![Diagnostic::error(error)] },
+        Err(error) => Report { file, config: None, diagnostics: vec![Diagnostic::error(error)] },
     }
 }
 
-/// Reads it as a start would.
+/// Loads a Corefile as the server does at startup.
 pub fn load<'a>(file: &'a str, input: &Input) -> Report<'a> {
     match config::build(input, plugins::PLUGINS, &corefile::Disk) {
         Ok(mut config) => {
-            let findings = std::mem::take(&mut config.warnings);
-            Report { file, config: Some(config), findings }
+            let diagnostics = std::mem::take(&mut config.warnings);
+            Report { file, config: Some(config), diagnostics }
         }
-        Err(mut findings) => {
-            // They come in the order of the plugins; people read from the top.
-            findings.sort_by(|a, b| (a.file(), a.line(), a.column()).cmp(&(b.file(), b.line(), b.column())));
-            Report { file, config: None, findings }
+        Err(mut diagnostics) => {
+            // Setup reports them in plugin order; the report is in file order.
+            diagnostics
+                .sort_by(|a, b| (a.file(), a.line(), a.column()).cmp(&(b.file(), b.line(), b.column())));
+            Report { file, config: None, diagnostics }
         }
     }
 }
@@ -61,15 +62,18 @@ pub fn load<'a>(file: &'a str, input: &Input) -> Report<'a> {
 fn as_text(report: &Report<'_>) -> String {
     let color = io::stdout().is_terminal();
     let mut text: String =
-        report.findings.iter().map(|finding| format!("{}\n\n", finding.render(color))).collect();
+        report.diagnostics.iter().map(|diagnostic| format!("{}\n\n", diagnostic.render(color))).collect();
     let summary = match &report.config {
         Some(config) => {
             let listeners = listeners(config).join(", ");
             format!("{}: ok ({} on {listeners})\n", report.file, count(config.blocks().len(), "server block"))
         }
         None => {
-            let errors =
-                report.findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
+            let errors = report
+                .diagnostics
+                .iter()
+                .filter(|diagnostic| diagnostic.severity() == Severity::Error)
+                .count();
             format!("{}: {}\n", report.file, count(errors, "error"))
         }
     };
@@ -81,7 +85,7 @@ fn as_json(report: &Report<'_>) -> Value {
     let mut value = json!({
         "file": report.file,
         "ok": report.config.is_some(),
-        "diagnostics": as_values(&report.findings),
+        "diagnostics": as_values(&report.diagnostics),
     });
     if let Some(config) = &report.config {
         value["blocks"] = config.blocks().len().into();
@@ -90,12 +94,15 @@ fn as_json(report: &Report<'_>) -> Value {
     value
 }
 
-pub fn as_values(findings: &[Diagnostic]) -> Vec<Value> {
-    // The text is our own, so it parses.
-    findings.iter().map(|finding| serde_json::from_str(&finding.to_json()).unwrap_or(Value::Null)).collect()
+pub fn as_values(diagnostics: &[Diagnostic]) -> Vec<Value> {
+    // `to_json` writes valid JSON.
+    diagnostics
+        .iter()
+        .map(|diagnostic| serde_json::from_str(&diagnostic.to_json()).unwrap_or(Value::Null))
+        .collect()
 }
 
-/// All ports a server would open: DNS first, then HTTP.
+/// All ports the server would open: DNS first, then HTTP.
 fn listeners(config: &Config) -> Vec<String> {
     let mut listeners: Vec<String> = config.services().map(|(_, service)| service.label.clone()).collect();
     for route in config.routes() {
@@ -107,7 +114,7 @@ fn listeners(config: &Config) -> Vec<String> {
     listeners
 }
 
-fn count(number: usize, what: &str) -> String {
+fn count(number: usize, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{plural}")
+    format!("{number} {noun}{plural}")
 }

@@ -1,11 +1,11 @@
-//! CoreDNS's own command line: the same flags, texts and exit codes.
+//! CoreDNS's command line: the same flags, texts and exit codes.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use server::{Availability, log};
 
-use super::go_flags::{self, Flags, Stop};
+use super::go_flags::{self, FlagError, Flags};
 use super::print;
 use crate::input::Corefile;
 use crate::run::{self, Serve};
@@ -18,11 +18,11 @@ pub fn main(words: &[String]) -> ExitCode {
     };
     match go_flags::parse(words) {
         Ok(flags) => act(flags),
-        Err(Stop::Help) => {
+        Err(FlagError::Help) => {
             eprint!("{}", go_flags::usage(program));
             ExitCode::SUCCESS
         }
-        Err(Stop::Wrong(message)) => {
+        Err(FlagError::Invalid(message)) => {
             eprint!("{message}\n{}", go_flags::usage(program));
             ExitCode::from(2)
         }
@@ -35,8 +35,8 @@ fn act(flags: Flags) -> ExitCode {
         "json" => log::set_format(log::Format::Json),
         other => return fail(format!("unknown log format {other:?}: expected text or json")),
     }
-    if !flags.rest.is_empty() {
-        return fail(format!("extra command line arguments: [{}]", flags.rest.join(" ")));
+    if !flags.arguments.is_empty() {
+        return fail(format!("extra command line arguments: [{}]", flags.arguments.join(" ")));
     }
     if flags.version {
         return print(version::text().as_bytes());
@@ -44,7 +44,7 @@ fn act(flags: Flags) -> ExitCode {
     if flags.plugins {
         return print(installed().as_bytes());
     }
-    match Corefile::named(&flags.conf, &flags.dns_port) {
+    match Corefile::from_flag(&flags.conf, &flags.dns_port) {
         Ok(corefile) => {
             let pidfile = Some(flags.pidfile).filter(|path| !path.is_empty()).map(PathBuf::from);
             run::serve(Serve { pidfile, quiet: flags.quiet, ..Serve::new(corefile) })
@@ -58,10 +58,10 @@ fn fail(message: String) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// The plugins that can be used, in alphabetical order and with CoreDNS's empty line at the end.
+/// The available plugins in alphabetical order, with CoreDNS's empty line at the end.
 fn installed() -> String {
-    let here = |spec: &&server::PluginSpec| matches!(spec.availability, Availability::Here(_));
-    let mut names: Vec<&str> = plugins::PLUGINS.iter().filter(here).map(|spec| spec.name).collect();
+    let available = |spec: &&server::PluginSpec| matches!(spec.availability, Availability::Here(_));
+    let mut names: Vec<&str> = plugins::PLUGINS.iter().filter(available).map(|spec| spec.name).collect();
     names.sort_unstable();
     names.iter().map(|name| format!("{name}\n")).chain(["\n".to_owned()]).collect()
 }

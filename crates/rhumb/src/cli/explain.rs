@@ -1,4 +1,4 @@
-//! `rhumb explain`: one query through a Corefile, with everybody's reasons.
+//! `rhumb explain`: runs one query through a Corefile and prints the decision of each plugin.
 
 mod present;
 mod sources;
@@ -13,84 +13,84 @@ use server::{Address, Answered, Client, Config, Service, Transport, config, log,
 use wire::{Class, NameBuf, Query, Rtype};
 
 use super::args::{ExplainArgs, Output};
-use super::{complain, print};
+use super::{print, print_error};
 use crate::input::Corefile;
 use present::{as_json, as_text};
 
-/// Whatever does not answer is given up after this time.
-const LIMIT: Duration = Duration::from_secs(10);
+/// Limit of the whole command.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A source is not known completely, or not in time.
-const UNKNOWN: u8 = 2;
+/// Exit code for a data source that is incomplete or did not respond in time.
+const EXIT_INCOMPLETE: u8 = 2;
 
-/// What the thread that may hang reports to the one that does not.
+/// Report from the worker thread, which may hang, to the main thread.
 enum Progress {
-    /// What it does next.
-    Begins(String),
-    Ends(Result<Box<Explained>, String>),
+    /// The stage that starts now.
+    Stage(String),
+    Done(Result<Box<Explanation>, String>),
 }
 
-/// One query and what came of it.
-struct Explained {
+/// A query and the decisions about it.
+struct Explanation {
     query: Query,
     client: Client,
     listener: String,
-    /// The listeners that were not asked, unless the user chose one.
-    others: Vec<String>,
+    /// Empty if the user chose a listener.
+    other_listeners: Vec<String>,
     answered: Answered,
 }
 
 pub fn main(args: ExplainArgs) -> ExitCode {
-    // The query is not a client's: it belongs into no log, and the reasons are told below.
+    // The query is not a client's, so it must not appear in logs.
     log::set_output(Box::new(std::io::sink()));
-    let (deadline, output) = (Instant::now() + LIMIT, args.output);
+    let (deadline, output) = (Instant::now() + TIMEOUT, args.output);
     let (sender, progress) = mpsc::channel();
     thread::spawn(move || {
-        // Nobody receives it any more once the time is over.
-        let begins = |what: String| drop(sender.send(Progress::Begins(what)));
-        let ends = explain(&args, &begins).map(Box::new);
-        let _ = sender.send(Progress::Ends(ends));
+        // Sending fails only after the timeout.
+        let enter_stage = |stage: String| drop(sender.send(Progress::Stage(stage)));
+        let result = explain(&args, &enter_stage).map(Box::new);
+        let _ = sender.send(Progress::Done(result));
     });
-    let mut doing = "starting".to_owned();
+    let mut stage = "starting".to_owned();
     loop {
         match progress.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Progress::Begins(what)) => doing = what,
-            Ok(Progress::Ends(Ok(explained))) => return show(&explained, output),
-            Ok(Progress::Ends(Err(message))) => return complain(&message),
+            Ok(Progress::Stage(next)) => stage = next,
+            Ok(Progress::Done(Ok(explanation))) => return show(&explanation, output),
+            Ok(Progress::Done(Err(message))) => return print_error(&message),
             Err(mpsc::RecvTimeoutError::Timeout) => {
-                complain(&format!("gave up after {}s while {doing}", LIMIT.as_secs()));
-                return ExitCode::from(UNKNOWN);
+                print_error(&format!("timed out after {}s while {stage}", TIMEOUT.as_secs()));
+                return ExitCode::from(EXIT_INCOMPLETE);
             }
-            Err(mpsc::RecvTimeoutError::Disconnected) => return complain(&format!("panicked while {doing}")),
+            Err(mpsc::RecvTimeoutError::Disconnected) => {
+                return print_error(&format!("panicked while {stage}"));
+            }
         }
     }
 }
 
-fn show(explained: &Explained, output: Output) -> ExitCode {
+fn show(explanation: &Explanation, output: Output) -> ExitCode {
     let printed = match output {
-        Output::Text => print(as_text(explained).as_bytes()),
-        Output::Json => print(format!("{:#}\n", as_json(explained)).as_bytes()),
+        Output::Text => print(as_text(explanation).as_bytes()),
+        Output::Json => print(format!("{:#}\n", as_json(explanation)).as_bytes()),
     };
-    if explained.is_complete() { printed } else { ExitCode::from(UNKNOWN) }
+    if explanation.is_complete() { printed } else { ExitCode::from(EXIT_INCOMPLETE) }
 }
 
-impl Explained {
-    /// Whether the plugins knew all they needed for the answer.
+impl Explanation {
+    /// Whether all data sources of the answer were complete.
     fn is_complete(&self) -> bool {
         !self.answered.notes.iter().any(|note| note.incomplete)
     }
 }
 
-fn explain(args: &ExplainArgs, begins: &dyn Fn(String)) -> Result<Explained, String> {
+fn explain(args: &ExplainArgs, enter_stage: &dyn Fn(String)) -> Result<Explanation, String> {
     let query = query(args)?;
-    let shown = if args.conf.is_empty() { "Corefile" } else { &args.conf };
-    begins(format!("reading {shown}"));
-    let corefile = Corefile::named(&args.conf, &args.dns_port.to_string())?;
+    let corefile_name = if args.conf.is_empty() { "Corefile" } else { &args.conf };
+    enter_stage(format!("reading {corefile_name}"));
+    let corefile = Corefile::from_flag(&args.conf, &args.dns_port.to_string())?;
     if corefile.is_missing() {
-        return Err(
-            "no Corefile: there is no ./Corefile; name one with --conf FILE, or pipe it in with --conf stdin"
-                .to_owned(),
-        );
+        return Err("./Corefile does not exist; name one with --conf FILE, or pipe it in with --conf stdin"
+            .to_owned());
     }
     if let Some(kubeconfig) = sources::kubeconfig(args)? {
         kubeconfig.choose();
@@ -98,9 +98,9 @@ fn explain(args: &ExplainArgs, begins: &dyn Fn(String)) -> Result<Explained, Str
     let config = config::build(&corefile.read()?, plugins::PLUGINS, &corefile::Disk)
         .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let config = Arc::new(config);
-    begins(format!("waiting for what the plugins of {shown} answer from"));
-    sources::gather(&config)?;
-    begins("answering the query".to_owned());
+    enter_stage(format!("waiting for the data sources of {corefile_name}"));
+    sources::wait_for_data(&config)?;
+    enter_stage("answering the query".to_owned());
     let (address, service) = listener(&config, args.server.as_deref())?;
     let client = Client {
         remote: SocketAddr::new(args.client, 40000),
@@ -108,40 +108,40 @@ fn explain(args: &ExplainArgs, begins: &dyn Fn(String)) -> Result<Explained, Str
         transport: if args.tcp { Transport::Tcp } else { Transport::Udp },
     };
     let answered = runtime::handle().block_on(service.answer(&query.to_packet(), client));
-    let others = match args.server {
+    let other_listeners = match args.server {
         None => config.services().skip(1).map(|(address, _)| address.to_string()).collect(),
         Some(_) => Vec::new(),
     };
-    Ok(Explained { query, client, listener: service.label.clone(), others, answered })
+    Ok(Explanation { query, client, listener: service.label.clone(), other_listeners, answered })
 }
 
 fn query(args: &ExplainArgs) -> Result<Query, String> {
     let name = NameBuf::parse(&args.name).map_err(|error| format!("{}: {error}", args.name))?;
     let rtype = Rtype::from_mnemonic(&args.rtype)
         .or_else(|| numbered(&args.rtype, "TYPE").map(Rtype))
-        .ok_or_else(|| format!("{}: no such type of record", args.rtype))?;
+        .ok_or_else(|| format!("{}: unknown record type; expected one such as AAAA or TYPE28", args.rtype))?;
     let mut query = Query::ask(name.as_name(), rtype);
     query.question.qclass = Class::from_mnemonic(&args.class)
         .or_else(|| numbered(&args.class, "CLASS").map(Class))
-        .ok_or_else(|| format!("{}: no such class", args.class))?;
+        .ok_or_else(|| format!("{}: unknown class; expected one such as IN, CH or CLASS3", args.class))?;
     Ok(query)
 }
 
-/// `TYPE4711`, `CLASS42`: numbers without a name (RFC 3597).
+/// `TYPE4711`, `CLASS42`: numbers without a mnemonic (RFC 3597).
 fn numbered(text: &str, prefix: &str) -> Option<u16> {
     let (start, number) = text.split_at_checked(prefix.len())?;
     start.eq_ignore_ascii_case(prefix).then(|| number.parse().ok())?
 }
 
-/// The listener of that address, or the first.
-fn listener<'a>(config: &'a Config, wanted: Option<&str>) -> Result<(&'a Address, &'a Arc<Service>), String> {
-    let Some(wanted) = wanted else {
+/// The listener with that address; without one, the first.
+fn listener<'a>(config: &'a Config, server: Option<&str>) -> Result<(&'a Address, &'a Arc<Service>), String> {
+    let Some(server) = server else {
         return config.services().next().ok_or_else(|| "the Corefile has no server block".to_owned());
     };
     let found =
-        config.services().find(|(address, service)| service.label == wanted || address.to_string() == wanted);
+        config.services().find(|(address, service)| service.label == server || address.to_string() == server);
     found.ok_or_else(|| {
         let known: Vec<String> = config.services().map(|(address, _)| address.to_string()).collect();
-        format!("nothing listens on {wanted}; there is {}", known.join(", "))
+        format!("--server {server}: no such listener; the Corefile has {}", known.join(", "))
     })
 }

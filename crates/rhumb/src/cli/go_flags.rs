@@ -1,9 +1,9 @@
-//! CoreDNS's flags, read as Go's flag package reads them.
+//! CoreDNS's flags, parsed as Go's flag package does.
 //!
-//! One dash or two, values behind `=` or in the next word, switches with an optional `=true` or `=false`. The first
-//! word that is no flag ends them.
+//! One dash or two, values after `=` or in the next word, booleans with an optional `=true` or `=false`. The first
+//! word that is not a flag ends them.
 
-/// What the flags said.
+/// The values of the flags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flags {
     pub conf: String,
@@ -13,8 +13,8 @@ pub struct Flags {
     pub plugins: bool,
     pub quiet: bool,
     pub version: bool,
-    /// What came after the flags.
-    pub rest: Vec<String>,
+    /// The words after the flags.
+    pub arguments: Vec<String>,
 }
 
 impl Default for Flags {
@@ -27,43 +27,43 @@ impl Default for Flags {
             plugins: false,
             quiet: false,
             version: false,
-            rest: Vec::new(),
+            arguments: Vec::new(),
         }
     }
 }
 
-/// Why there are no flags to act on.
+/// Why parsing stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
+pub enum FlagError {
     /// `-h` or `-help`.
     Help,
-    /// In Go's words.
-    Wrong(String),
+    /// With Go's error text.
+    Invalid(String),
 }
 
-/// Where a flag's value goes.
-enum Place<'a> {
+/// The field that a flag sets.
+enum Target<'a> {
     Text(&'a mut String),
-    Switch(&'a mut bool),
+    Bool(&'a mut bool),
 }
 
 impl Flags {
-    fn place(&mut self, name: &str) -> Option<Place<'_>> {
+    fn target(&mut self, name: &str) -> Option<Target<'_>> {
         Some(match name {
-            "conf" => Place::Text(&mut self.conf),
-            "dns.port" | "p" => Place::Text(&mut self.dns_port),
-            "pidfile" => Place::Text(&mut self.pidfile),
-            "log-format" => Place::Text(&mut self.log_format),
-            "plugins" => Place::Switch(&mut self.plugins),
-            "quiet" => Place::Switch(&mut self.quiet),
-            "version" => Place::Switch(&mut self.version),
+            "conf" => Target::Text(&mut self.conf),
+            "dns.port" | "p" => Target::Text(&mut self.dns_port),
+            "pidfile" => Target::Text(&mut self.pidfile),
+            "log-format" => Target::Text(&mut self.log_format),
+            "plugins" => Target::Bool(&mut self.plugins),
+            "quiet" => Target::Bool(&mut self.quiet),
+            "version" => Target::Bool(&mut self.version),
             _ => return None,
         })
     }
 }
 
-/// Reads the words after the program's name.
-pub fn parse(words: &[String]) -> Result<Flags, Stop> {
+/// Parses the words after the program's name.
+pub fn parse(words: &[String]) -> Result<Flags, FlagError> {
     let mut flags = Flags::default();
     let mut words = words.iter();
     while let Some(word) = words.as_slice().first() {
@@ -75,33 +75,33 @@ pub fn parse(words: &[String]) -> Result<Flags, Stop> {
             break;
         }
         if body.starts_with(['-', '=']) {
-            return Err(Stop::Wrong(format!("bad flag syntax: {word}")));
+            return Err(FlagError::Invalid(format!("bad flag syntax: {word}")));
         }
         let (name, value) = match body.split_once('=') {
             Some((name, value)) => (name, Some(value)),
             None => (body, None),
         };
-        match (flags.place(name), value) {
-            (Some(Place::Switch(switch)), None) => *switch = true,
-            (Some(Place::Switch(switch)), Some(value)) => {
-                *switch = boolean(value).ok_or_else(|| {
-                    Stop::Wrong(format!("invalid boolean value {value:?} for -{name}: parse error"))
+        match (flags.target(name), value) {
+            (Some(Target::Bool(flag)), None) => *flag = true,
+            (Some(Target::Bool(flag)), Some(value)) => {
+                *flag = boolean(value).ok_or_else(|| {
+                    FlagError::Invalid(format!("invalid boolean value {value:?} for -{name}: parse error"))
                 })?;
             }
-            (Some(Place::Text(text)), Some(value)) => value.clone_into(text),
-            (Some(Place::Text(text)), None) => match words.next() {
+            (Some(Target::Text(text)), Some(value)) => value.clone_into(text),
+            (Some(Target::Text(text)), None) => match words.next() {
                 Some(value) => value.clone_into(text),
-                None => return Err(Stop::Wrong(format!("flag needs an argument: -{name}"))),
+                None => return Err(FlagError::Invalid(format!("flag needs an argument: -{name}"))),
             },
-            (None, _) if name == "help" || name == "h" => return Err(Stop::Help),
-            (None, _) => return Err(Stop::Wrong(format!("flag provided but not defined: -{name}"))),
+            (None, _) if name == "help" || name == "h" => return Err(FlagError::Help),
+            (None, _) => return Err(FlagError::Invalid(format!("flag provided but not defined: -{name}"))),
         }
     }
-    flags.rest = words.cloned().collect();
+    flags.arguments = words.cloned().collect();
     Ok(flags)
 }
 
-/// The spellings Go takes for true and false.
+/// Go's spellings of true and false.
 fn boolean(text: &str) -> Option<bool> {
     match text {
         "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
@@ -110,7 +110,7 @@ fn boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// As Go prints it, in alphabetical order and with its tabs.
+/// Go's usage text: in alphabetical order, with its tabs.
 pub fn usage(program: &str) -> String {
     let mut text = format!("Usage of {program}:\n");
     for (flag, about) in [
@@ -132,12 +132,12 @@ pub fn usage(program: &str) -> String {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Flags, Stop> {
+    fn parsed(line: &str) -> Result<Flags, FlagError> {
         parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
-    fn accepted() {
+    fn flags_are_parsed_as_in_go() {
         type Change = fn(&mut Flags);
         let cases: &[(&str, Change)] = &[
             ("", |_| ()),
@@ -163,18 +163,18 @@ mod tests {
                 f.version = true;
                 f.plugins = true;
             }),
-            // A switch takes no second word: it is where the flags end.
+            // A boolean takes no second word, which therefore ends the flags.
             ("-quiet true -plugins", |f| {
                 f.quiet = true;
-                f.rest = vec!["true".into(), "-plugins".into()];
+                f.arguments = vec!["true".into(), "-plugins".into()];
             }),
             ("--", |_| ()),
             ("-quiet -- -plugins", |f| {
                 f.quiet = true;
-                f.rest = vec!["-plugins".into()];
+                f.arguments = vec!["-plugins".into()];
             }),
-            ("- x", |f| f.rest = vec!["-".into(), "x".into()]),
-            ("x -quiet", |f| f.rest = vec!["x".into(), "-quiet".into()]),
+            ("- x", |f| f.arguments = vec!["-".into(), "x".into()]),
+            ("x -quiet", |f| f.arguments = vec!["x".into(), "-quiet".into()]),
         ];
         for (line, change) in cases {
             let mut expected = Flags::default();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn stopped() {
+    fn errors_are_those_of_go() {
         for (line, message) in [
             ("-x", "flag provided but not defined: -x"),
             ("--x=1", "flag provided but not defined: -x"),
@@ -197,10 +197,10 @@ mod tests {
             ("-=x", "bad flag syntax: -=x"),
             ("--=x", "bad flag syntax: --=x"),
         ] {
-            assert_eq!(parsed(line), Err(Stop::Wrong(message.into())), "{line}");
+            assert_eq!(parsed(line), Err(FlagError::Invalid(message.into())), "{line}");
         }
         for line in ["-help", "-quiet -h", "--help=no"] {
-            assert_eq!(parsed(line), Err(Stop::Help), "{line}");
+            assert_eq!(parsed(line), Err(FlagError::Help), "{line}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `rhumb plugins`: all plugins, in the order in which a query meets them.
+//! `rhumb plugins`: all plugins in the order of the chain.
 
 use std::process::ExitCode;
 

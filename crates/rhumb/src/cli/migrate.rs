@@ -1,4 +1,4 @@
-//! `rhumb check --migrate`: an old Corefile in the words of today, and what was done to it.
+//! `rhumb check --migrate`: replaces options that CoreDNS has removed, and reports each change.
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -10,35 +10,35 @@ use server::{Input, log};
 
 use super::args::{CheckArgs, Output};
 use super::check::{Report, as_values, load};
-use super::{complain, print};
+use super::{print, print_error};
 use crate::input::Corefile;
 
 pub fn main(args: &CheckArgs, port: &str) -> ExitCode {
     let [file] = &args.files[..] else {
-        return complain("--migrate takes one file at a time: the result goes to standard output");
+        return print_error("--migrate takes one file at a time: the result goes to standard output");
     };
     let (migrated, report) = match read(file, port).and_then(|input| run(file, &input)) {
         Ok(done) => done,
-        Err(error) => (None, Report { file, config: None, findings: vec![error] }),
+        Err(error) => (None, Report { file, config: None, diagnostics: vec![error] }),
     };
     log::flush();
     let printed = match args.output {
-        Output::Text => tell(migrated.as_ref(), &report),
+        Output::Text => print_text(migrated.as_ref(), &report),
         Output::Json => print(format!("{:#}\n", as_json(migrated.as_ref(), &report)).as_bytes()),
     };
     if report.config.is_some() { printed } else { ExitCode::FAILURE }
 }
 
 fn read(file: &str, port: &str) -> Result<Input, Diagnostic> {
-    Corefile::named(file, port).and_then(|corefile| corefile.read()).map_err(Diagnostic::error)
+    Corefile::from_flag(file, port).and_then(|corefile| corefile.read()).map_err(Diagnostic::error)
 }
 
-/// Migrates, then loads what came of it.
+/// Migrates, then loads the result.
 fn run<'a>(file: &'a str, input: &Input) -> Result<(Option<Migrated>, Report<'a>), Diagnostic> {
     let text = std::str::from_utf8(&input.contents)
         .map_err(|error| Diagnostic::error(format!("{}: not UTF-8: {error}", input.name)))?;
     let migrated = migrate(&input.name, text)?;
-    // Places in it are not places in the file that was read. Imports are still looked for beside that file.
+    // Lines of the result are not lines of the input file. Imports are still resolved relative to that file.
     let name = format!("{} (migrated)", input.name);
     let input =
         Input { name, contents: migrated.result.clone().into_bytes(), dns_port: input.dns_port.clone() };
@@ -46,8 +46,8 @@ fn run<'a>(file: &'a str, input: &Input) -> Result<(Option<Migrated>, Report<'a>
     Ok((Some(migrated), report))
 }
 
-/// The result on standard output, all the rest on standard error.
-fn tell(migrated: Option<&Migrated>, report: &Report<'_>) -> ExitCode {
+/// Prints the result on standard output, everything else on standard error.
+fn print_text(migrated: Option<&Migrated>, report: &Report<'_>) -> ExitCode {
     let mut printed = ExitCode::SUCCESS;
     if let Some(Migrated { file, result, changes, notes }) = migrated {
         for change in changes {
@@ -59,8 +59,8 @@ fn tell(migrated: Option<&Migrated>, report: &Report<'_>) -> ExitCode {
         printed = print(result.as_bytes());
     }
     let color = io::stderr().is_terminal();
-    for finding in &report.findings {
-        eprintln!("\n{}", finding.render(color));
+    for diagnostic in &report.diagnostics {
+        eprintln!("\n{}", diagnostic.render(color));
     }
     printed
 }
@@ -80,6 +80,6 @@ fn as_json(migrated: Option<&Migrated>, report: &Report<'_>) -> Value {
         "notes": notes,
         "result": migrated.result,
         "ok": report.config.is_some(),
-        "diagnostics": as_values(&report.findings),
+        "diagnostics": as_values(&report.diagnostics),
     })
 }

@@ -1,4 +1,4 @@
-//! The command line: which of its two forms is in use, and who does what is asked.
+//! The command line: CoreDNS's flags or subcommands, and their dispatch.
 
 mod args;
 mod check;
@@ -26,7 +26,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
     let args = match Args::try_parse_from(args) {
         Ok(args) => args,
         Err(error) => {
-            // Help is asked for, all else is wrong. If nobody reads it, nothing can be done.
+            // Help goes to standard output with exit code 0. A failed write cannot be reported.
             let _ = error.print();
             return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
@@ -46,42 +46,42 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The manual page of the whole, or of one command.
+/// Prints the manual page of rhumb or of one command.
 fn man(command: Option<&str>) -> ExitCode {
     let mut page = Args::command();
-    // Gives the commands their full names.
+    // Sets the full names of the subcommands.
     page.build();
     if let Some(name) = command {
         match page.find_subcommand(name) {
             Some(command) => page = command.clone(),
-            None => return complain(&format!("rhumb has no command {name}")),
+            None => return print_error(&format!("unknown command '{name}'; see rhumb --help")),
         }
     }
     let mut text = Vec::new();
     match clap_mangen::Man::new(page).render(&mut text) {
         Ok(()) => print(&text),
-        Err(error) => complain(&error.to_string()),
+        Err(error) => print_error(&error.to_string()),
     }
 }
 
-/// Writes what was asked for. A reader that has seen enough, such as `head`, is no error.
+/// Writes to standard output. A closed pipe, as by `head`, is no error.
 fn print(text: &[u8]) -> ExitCode {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            complain(&format!("standard output: {error}"))
+            print_error(&format!("standard output: {error}"))
         }
         _ => ExitCode::SUCCESS,
     }
 }
 
-fn complain(message: &str) -> ExitCode {
+fn print_error(message: &str) -> ExitCode {
     eprintln!("{message}");
     ExitCode::FAILURE
 }
 
-/// CoreDNS knows flags only, so a first word that is none is a subcommand of ours. Of the flags, the two that
-/// everybody types to get help show ours, which tells about both forms.
+/// CoreDNS has no subcommands, so a first argument that is not a flag is one of Rhumb's. `-h` and `--help` print
+/// Rhumb's help, which describes both forms.
 fn is_coredns_form(args: &[OsString]) -> bool {
     match args.get(1).map(|arg| arg.to_string_lossy()) {
         None => true,

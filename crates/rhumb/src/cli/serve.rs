@@ -12,7 +12,7 @@ pub fn main(args: ServeArgs) -> ExitCode {
     if args.log_format == LogFormat::Json {
         log::set_format(log::Format::Json);
     }
-    match Corefile::named(&args.conf, &args.dns_port.to_string()) {
+    match Corefile::from_flag(&args.conf, &args.dns_port.to_string()) {
         Ok(corefile) => {
             run::serve(Serve { pidfile: args.pidfile, quiet: args.quiet, ..Serve::new(corefile) })
         }

@@ -1,4 +1,4 @@
-//! An explanation as text in dig's manner, and as JSON.
+//! An explanation as text in the format of dig, and as JSON.
 
 use std::fmt::Write;
 
@@ -7,44 +7,41 @@ use server::Outcome;
 use server::explain::Note;
 use wire::{Question, Reply, Section};
 
-use super::Explained;
+use super::Explanation;
 
 const SECTIONS: [(Section, &str); 3] =
     [(Section::Answer, "answer"), (Section::Authority, "authority"), (Section::Additional, "additional")];
 
-pub fn as_text(explained: &Explained) -> String {
-    let Explained { query, client, listener, others, answered } = explained;
+pub fn as_text(explanation: &Explanation) -> String {
+    let Explanation { query, client, listener, other_listeners, answered } = explanation;
     let question = &query.question;
     let mut text = format!(
-        "{} {} {}, asked by {} over {} at {listener}\n",
+        "{} {} {} from {} over {} at {listener}\n",
         question.name(),
         question.qclass,
         question.qtype,
         client.remote.ip(),
         client.transport.proto().to_uppercase(),
     );
-    if !others.is_empty() {
-        let _ = writeln!(text, "(--server asks another listener: {})", others.join(", "));
+    if !other_listeners.is_empty() {
+        let _ = writeln!(text, "(other listeners, for --server: {})", other_listeners.join(", "));
     }
     text.push('\n');
-    text.push_str(&reasons(&answered.notes));
+    text.push_str(&notes(&answered.notes));
     text.push('\n');
-    match decoded(explained) {
+    match decoded(explanation) {
         Some((reply, question)) => text.push_str(&answer(&reply, &question)),
-        None => text.push_str(";; no answer\n"),
+        None => text.push_str(";; no reply\n"),
     }
     if let Some(note) = answered.notes.iter().find(|note| note.incomplete) {
         let plugin = note.plugin;
-        let _ = writeln!(
-            text,
-            "\n;; not reliable: {plugin} does not know all it needs for this answer, see above"
-        );
+        let _ = writeln!(text, "\n;; not reliable: {plugin} has incomplete data for this answer, see above");
     }
     text
 }
 
-/// A line per decision, those of look-ups on the way indented below what caused them.
-fn reasons(notes: &[Note]) -> String {
+/// A line per decision; those of nested lookups are indented.
+fn notes(notes: &[Note]) -> String {
     let width = notes.iter().map(|note| 2 * usize::from(note.depth) + note.plugin.len()).max().unwrap_or(0);
     let line = |note: &Note| {
         let plugin = format!("{}{}", "  ".repeat(usize::from(note.depth)), note.plugin);
@@ -53,10 +50,10 @@ fn reasons(notes: &[Note]) -> String {
     notes.iter().map(line).collect()
 }
 
-/// The packet as a client would read it.
-fn decoded(explained: &Explained) -> Option<(Reply, Question)> {
+/// The reply as a client decodes it.
+fn decoded(explanation: &Explanation) -> Option<(Reply, Question)> {
     let mut reply = Reply::new();
-    let (_, question) = reply.decode(explained.answered.packet.as_deref()?)?;
+    let (_, question) = reply.decode(explanation.answered.packet.as_deref()?)?;
     Some((reply, question))
 }
 
@@ -75,15 +72,15 @@ fn answer(reply: &Reply, question: &Question) -> String {
     text
 }
 
-/// The first line of the reply's own presentation: the code, and the flags between commas.
+/// The rcode and the flags, from the first line of the reply's presentation format.
 fn status(reply: &Reply, question: &Question) -> (String, String) {
     let text = reply.present(question);
     let (status, flags) = text.lines().next().and_then(|line| line.split_once(' ')).unwrap_or(("", ""));
     (status.to_owned(), flags.replace(',', " "))
 }
 
-pub fn as_json(explained: &Explained) -> Value {
-    let Explained { query, client, listener, others: _, answered } = explained;
+pub fn as_json(explanation: &Explanation) -> Value {
+    let Explanation { query, client, listener, other_listeners: _, answered } = explanation;
     let question = &query.question;
     let note = |note: &Note| json!({ "plugin": note.plugin, "depth": note.depth, "text": note.text });
     let mut value = json!({
@@ -103,9 +100,9 @@ pub fn as_json(explained: &Explained) -> Value {
         },
         "answered_by": answered.answered_by,
         "error": answered.error,
-        "complete": explained.is_complete(),
+        "complete": explanation.is_complete(),
     });
-    if let Some((reply, question)) = decoded(explained) {
+    if let Some((reply, question)) = decoded(explanation) {
         let (status, flags) = status(&reply, &question);
         value["status"] = status.into();
         value["flags"] = flags.split_whitespace().collect::<Vec<_>>().into();
