@@ -1,16 +1,16 @@
-//! Metrics that are looked up when somebody scrapes: the size of the process, or other metrics under old names.
+//! Metrics computed at scrape: the size of the process, or other metrics under deprecated names.
 
-use crate::gather::{Exposed, Gathered, Row, Value};
+use crate::gather::{Exposition, FamilySnapshot, Row, Value};
 use crate::histogram::Snapshot;
 use crate::text::{Kind, Labels};
 
-/// Finds values out at scrape.
+/// Adds families to the collection at scrape.
 pub(crate) type Collector = Box<dyn Fn(&mut Collection) + Send + Sync>;
 
-/// What collectors found, by name.
+/// The families of all collectors.
 #[derive(Default)]
 pub struct Collection {
-    pub(crate) found: Gathered,
+    pub(crate) families: Exposition,
 }
 
 impl Collection {
@@ -24,17 +24,17 @@ impl Collection {
         self.family(name, help, Kind::Counter, |rows| rows.value(&[], value));
     }
 
-    /// A name and its series, in the order they are to be written. Without any the name is left out.
+    /// A family and its series, in the order of the exposition. A family without series is omitted.
     pub fn family(&mut self, name: &'static str, help: &str, kind: Kind, fill: impl FnOnce(&mut Rows<'_>)) {
         let mut rows = Vec::new();
         fill(&mut Rows { rows: &mut rows });
         if !rows.is_empty() {
-            self.found.insert(name, Exposed { help: help.to_owned(), kind, rows });
+            self.families.insert(name, FamilySnapshot { help: help.to_owned(), kind, rows });
         }
     }
 }
 
-/// The series of one name in the making. Labels come sorted by name.
+/// Adds series to a family. Labels must be sorted by name.
 pub struct Rows<'a> {
     rows: &'a mut Vec<Row>,
 }

@@ -1,4 +1,4 @@
-//! A number that only grows.
+//! Counters: monotonic totals.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use crate::gather::Value;
 use crate::shard::{Padded, SHARDS, Shard};
 use crate::text::{Kind, Metric};
 
-/// A sharded count. Relaxed is enough: nothing is ordered by it, and a scrape may miss what happens during it.
+/// A sharded counter. Relaxed is enough: nothing is ordered by it, and a scrape may miss concurrent increments.
 #[derive(Debug)]
 pub struct Counter {
     cells: [Padded<AtomicU64>; SHARDS],
@@ -24,7 +24,7 @@ impl Counter {
 
     #[inline]
     pub fn add(&self, n: u64) {
-        self.add_at(Shard::here(), n);
+        self.add_at(Shard::current(), n);
     }
 
     #[inline]
@@ -57,7 +57,7 @@ impl Metric for Counter {
     }
 
     fn read(&self) -> Value {
-        // As a float, because Go's client has no other counters: a million is written 1e+06.
+        // Go's client keeps counters as floats: a million is written 1e+06.
         Value::Number(self.get() as f64)
     }
 }
@@ -73,7 +73,7 @@ mod tests {
         std::thread::scope(|scope| {
             for i in 0..2 * SHARDS {
                 scope.spawn(move || {
-                    // Half with a number of their own, half assigned.
+                    // Half own a shard, half get one assigned.
                     if i % 2 == 0 {
                         set_shard(i);
                     }

@@ -1,4 +1,4 @@
-//! Metrics of one name, told apart by labels.
+//! A metric family: the metrics with one name, one for each combination of label values.
 
 use std::cmp::Ordering;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,7 +10,7 @@ use crate::{Counter, Gauge, Histogram};
 /// Label values, in the order of the label names, and the metric they select.
 pub type Series<M> = (Box<[Box<str>]>, Arc<M>);
 
-/// A series and when it was made.
+/// A series and its creation time.
 #[derive(Debug)]
 pub(crate) struct Child<M> {
     pub values: Box<[Box<str>]>,
@@ -18,19 +18,19 @@ pub(crate) struct Child<M> {
     pub created: SystemTime,
 }
 
-// By hand, because a derive would ask the metric to be `Clone`.
+// Not derived: a derive would require `M: Clone`.
 impl<M> Clone for Child<M> {
     fn clone(&self) -> Self {
         Child { values: self.values.clone(), metric: Arc::clone(&self.metric), created: self.created }
     }
 }
 
-/// A metric per combination of label values. Look-ups take a lock: do them at setup and keep the `Arc`.
+/// A metric per combination of label values. Lookups take a lock: do them at setup and keep the `Arc`.
 #[derive(Debug)]
 pub struct Family<M> {
     labels: &'static [&'static str],
     bounds: &'static [f64],
-    /// Sorted by values; not a map, because a map cannot be asked with `&[&str]` for owned keys.
+    /// Sorted by values; not a map, because owned keys cannot be looked up by `&[&str]`.
     children: RwLock<Vec<Child<M>>>,
 }
 
@@ -61,7 +61,7 @@ impl<M> Family<M> {
         self.labels
     }
 
-    /// Takes a series out of the exposition. Whoever still holds its `Arc` counts on unseen.
+    /// Removes a series from the exposition. Counts into an `Arc` of it that is still in use are not exposed.
     pub fn remove(&self, values: &[&str]) -> bool {
         let mut children = self.children.write().unwrap_or_else(PoisonError::into_inner);
         match find(&children, values) {
@@ -77,22 +77,21 @@ impl<M> Family<M> {
         self.children.write().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// All series.
     pub fn series(&self) -> Vec<Series<M>> {
         self.children().into_iter().map(|child| (child.values, child.metric)).collect()
     }
 
-    /// All series, for the exposition; copied out, so that no query waits while they are written.
+    /// All series, for the exposition; cloned, so that no query waits for the lock while they are encoded.
     pub(crate) fn children(&self) -> Vec<Child<M>> {
         self.children.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl<M: Metric> Family<M> {
-    /// The metric of these label values, in the order of the label names; made at first use.
+    /// The metric with these label values, in the order of the label names; created at first use.
     ///
-    /// A wrong number of values is a mistake in the caller, caught in debug builds; in release the missing ones
-    /// read as empty, which is what Prometheus takes an absent label for.
+    /// A wrong number of values is a bug of the caller and panics in debug builds; in release builds missing values are
+    /// empty, which Prometheus treats as an absent label.
     pub fn with(&self, values: &[&str]) -> Arc<M> {
         debug_assert_eq!(values.len(), self.labels.len(), "one value for each of {:?}", self.labels);
         {
@@ -103,14 +102,14 @@ impl<M: Metric> Family<M> {
         }
         let mut children = self.children.write().unwrap_or_else(PoisonError::into_inner);
         match find(&children, values) {
-            // Another thread was faster between the two locks.
+            // Another thread inserted it between the two locks.
             Ok(at) => Arc::clone(&children[at].metric),
             Err(at) => {
-                let made = Arc::new(M::make(self.bounds));
+                let metric = Arc::new(M::make(self.bounds));
                 let values = values.iter().map(|value| Box::from(*value)).collect();
-                let metric = Arc::clone(&made);
-                children.insert(at, Child { values, metric, created: SystemTime::now() });
-                made
+                let child = Child { values, metric: Arc::clone(&metric), created: SystemTime::now() };
+                children.insert(at, child);
+                metric
             }
         }
     }
@@ -131,7 +130,7 @@ mod tests {
         let f = Family::<Counter>::new(&["server", "zone"]);
         f.with(&["dns://:53", "."]).inc();
         f.with(&["dns://:53", "."]).inc();
-        // Values must not run together.
+        // The same concatenation, but other values.
         f.with(&["dns://:53.", ""]).inc();
         assert_eq!(f.with(&["dns://:53", "."]).get(), 2);
         assert_eq!(f.series().len(), 2);

@@ -1,4 +1,4 @@
-//! All metrics at one moment, before they are written in any format.
+//! A snapshot of all metrics, before it is encoded as text or protobuf.
 
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -6,12 +6,12 @@ use std::time::SystemTime;
 use crate::histogram::Snapshot;
 use crate::text::{Kind, Labels};
 
-/// Families by name, which is the order they are written in.
-pub(crate) type Gathered = BTreeMap<&'static str, Exposed>;
+/// Families by name, which is the order of the exposition.
+pub(crate) type Exposition = BTreeMap<&'static str, FamilySnapshot>;
 
-/// One name and its series.
+/// One family and its series.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Exposed {
+pub(crate) struct FamilySnapshot {
     pub help: String,
     pub kind: Kind,
     pub rows: Vec<Row>,
@@ -23,11 +23,11 @@ pub(crate) struct Row {
     /// Sorted by name.
     pub labels: Vec<(Box<str>, Box<str>)>,
     pub value: Value,
-    /// When it began to count. Values that are kept elsewhere and only looked up have none.
+    /// Creation time; None for values of collectors.
     pub created: Option<SystemTime>,
 }
 
-/// What a metric shows.
+/// The value of a metric.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Number(f64),

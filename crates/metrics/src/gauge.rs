@@ -1,4 +1,4 @@
-//! A number that goes up and down.
+//! Gauges: values that go up and down.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

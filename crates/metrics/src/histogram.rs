@@ -1,4 +1,4 @@
-//! How often a value fell into which bucket.
+//! Histograms: classic and native buckets.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,24 +7,24 @@ use crate::gather::Value;
 use crate::native::{Native, NativeSnapshot};
 use crate::shard::{Padded, SHARDS, Shard};
 use crate::text::{Kind, Metric};
-use crate::whole::{SMALL, Whole};
+use crate::whole_numbers::{CELLS_PER_STRIPE, WholeNumbers};
 
-/// The most bounds a histogram can have, without +Inf. The cells are arrays of this length and not boxes, so that
-/// a histogram can be a `static` and `observe` follows no pointer.
+/// Maximum number of bounds, without +Inf. The cells are arrays of this length and not boxes, so that a histogram can
+/// be a `static` and `observe` follows no pointer.
 pub const MAX_BUCKETS: usize = 20;
 
-/// The upper bounds CoreDNS uses. Computed by repeated multiplication as in Go, so that rounding is the same.
+/// CoreDNS's upper bounds, computed by repeated multiplication as in Go so that rounding is the same.
 pub mod buckets {
-    /// Durations of queries, 0.25 ms to 8.192 s.
+    /// Query durations, 0.25 ms to 8.192 s.
     pub const TIME: &[f64] = &exponential::<16>(0.00025, 2.0);
     /// Durations where few series matter more than detail, 0.25 ms to 2.5 s.
     pub const SLIM_TIME: &[f64] = &exponential::<5>(0.00025, 10.0);
-    /// Sizes of messages in bytes.
+    /// Message sizes in bytes.
     pub const SIZE: &[f64] =
         &[0.0, 100.0, 200.0, 300.0, 400.0, 511.0, 1023.0, 2047.0, 4095.0, 8291.0, 16e3, 32e3, 48e3, 64e3];
-    /// From a change in Kubernetes to its names, 1 ms to 524.288 s.
+    /// DNS programming latency of changes in Kubernetes, 1 ms to 524.288 s.
     pub const PROGRAMMING: &[f64] = &exponential::<20>(0.001, 2.0);
-    /// The defaults of Prometheus's clients.
+    /// Defaults of Prometheus's clients.
     pub const DEFAULT: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
     const fn exponential<const N: usize>(start: f64, factor: f64) -> [f64; N] {
@@ -50,18 +50,18 @@ struct Cell {
 pub struct Histogram {
     bounds: &'static [f64],
     cells: [Padded<Cell>; SHARDS],
-    /// Behind a pointer, because its size depends on the bounds; there from registration on.
+    /// Behind a pointer, because its size depends on the bounds; initialized at registration.
     native: OnceLock<Native>,
-    /// Where the bounds are those of whole numbers, which begin with zero.
-    whole: OnceLock<Whole>,
+    /// Only for bounds that start at zero, which are those of whole numbers.
+    whole: OnceLock<WholeNumbers>,
 }
 
 impl Histogram {
-    /// `bounds` ascend and leave +Inf out.
+    /// `bounds` are ascending, without +Inf.
     ///
     /// # Panics
     ///
-    /// With more than [`MAX_BUCKETS`] bounds; for a `static` that is an error of the compiler.
+    /// With more than [`MAX_BUCKETS`] bounds; for a `static` that is a compile error.
     pub const fn new(bounds: &'static [f64]) -> Self {
         assert!(bounds.len() <= MAX_BUCKETS, "too many buckets");
         Histogram {
@@ -77,28 +77,28 @@ impl Histogram {
         }
     }
 
-    /// Makes room for the native buckets, so that no query has to.
+    /// Allocates the native buckets, so that no query has to.
     pub(crate) fn prepare(&self) -> &Native {
         self.native.get_or_init(|| {
             if self.bounds.first() == Some(&0.0) {
-                self.whole.get_or_init(Whole::new);
+                self.whole.get_or_init(WholeNumbers::new);
             }
             Native::new(self.bounds)
         })
     }
 
-    /// The same as [`Histogram::observe_at`], and quicker for small numbers.
+    /// Same as [`Histogram::observe_at`], but faster for small numbers.
     #[inline]
     pub fn observe_whole_at(&self, shard: Shard, number: usize) {
         match self.whole.get() {
-            Some(whole) if number < SMALL => whole.inc(number, shard),
+            Some(whole) if number < CELLS_PER_STRIPE => whole.inc(number, shard),
             _ => self.observe_at(shard, number as f64),
         }
     }
 
     #[inline]
     pub fn observe(&self, value: f64) {
-        self.observe_at(Shard::here(), value);
+        self.observe_at(Shard::current(), value);
     }
 
     #[inline]
@@ -106,13 +106,13 @@ impl Histogram {
         let bucket = self.bucket(value);
         self.prepare().observe(value, shard);
         let cell = &self.cells[shard.number()].0;
-        // Whoever sees this addition sees the native one too.
+        // Release: a reader that sees this addition sees the native one too.
         shard.add(&cell.counts[bucket], 1, Ordering::Release);
         shard.add_float(&cell.sum, value);
     }
 
-    /// The sum over all workers. The count is that of the buckets, so the two always agree, even mid-scrape; that of
-    /// the native buckets, which are looked at later, is the same or has moved on.
+    /// Sums the cells of all workers. `count` is the sum of the classic buckets, so the two always agree, even during
+    /// updates; the native buckets are read later, so their count is the same or higher.
     pub fn snapshot(&self) -> Snapshot {
         let mut counts = [0; MAX_BUCKETS + 1];
         for (bucket, count) in counts.iter_mut().enumerate() {
@@ -121,7 +121,7 @@ impl Histogram {
         let mut sum: f64 =
             self.cells.iter().map(|cell| f64::from_bits(cell.0.sum.load(Ordering::Relaxed))).sum();
         let native = self.prepare();
-        let whole = self.whole.get().map(Whole::counts).unwrap_or_default();
+        let whole = self.whole.get().map(WholeNumbers::counts).unwrap_or_default();
         for (number, count) in whole.iter().enumerate().filter(|(_, count)| **count > 0) {
             counts[self.bucket(number as f64)] += count;
             sum += number as f64 * *count as f64;
@@ -142,10 +142,10 @@ impl Histogram {
     }
 }
 
-/// A histogram at one moment.
+/// The state of a histogram at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
-    /// Upper bound and number of values up to it (cumulative); +Inf, which is `count`, is left out.
+    /// Upper bounds and cumulative counts, without +Inf, whose count is `count`.
     pub buckets: Vec<(f64, u64)>,
     pub sum: f64,
     pub count: u64,
@@ -156,9 +156,9 @@ impl Metric for Histogram {
     const KIND: Kind = Kind::Histogram;
 
     fn make(bounds: &'static [f64]) -> Self {
-        let made = Self::new(bounds);
-        made.prepare();
-        made
+        let metric = Self::new(bounds);
+        metric.prepare();
+        metric
     }
 
     fn bounds(&self) -> &'static [f64] {
@@ -185,11 +185,10 @@ mod tests {
         assert_eq!(h.snapshot(), Snapshot { buckets: vec![(1.0, 2), (2.0, 4)], sum: 7.5, count: 5, native });
     }
 
-    /// However a number is counted, it is the same number.
     #[test]
-    fn whole_numbers() {
+    fn observe_whole_at_counts_like_observe_at() {
         let (quick, slow) = (Histogram::make(buckets::SIZE), Histogram::make(buckets::SIZE));
-        let shard = Shard::here();
+        let shard = Shard::current();
         for number in (0..1200).chain([0, 100, 101, 511, 512, 70_000]) {
             quick.observe_whole_at(shard, number);
             slow.observe_at(shard, number as f64);
@@ -219,7 +218,7 @@ mod tests {
         assert_eq!(s.native, NativeSnapshot { zero: 0, buckets: vec![(-32, 8000)] });
     }
 
-    /// A scrape in which the native buckets hold less than the classic ones would be refused by Prometheus.
+    /// Prometheus rejects a scrape whose native buckets count less than the classic ones.
     #[test]
     fn native_buckets_are_never_behind() {
         static H: Histogram = Histogram::new(buckets::TIME);
@@ -242,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_read_as_those_of_coredns() {
+    fn bounds_are_written_as_by_coredns() {
         let check = |bounds: &[f64], text: &str| {
             let got: Vec<String> = bounds.iter().map(|b| go_float(*b)).collect();
             assert_eq!(got.join(" "), text);

@@ -1,16 +1,15 @@
 //! Metrics: per-worker counter cells, summed at scrape, written as Prometheus text or protobuf.
 //!
-//! A worker counts into its own cache line and never waits for another one; the scrape, which is rare, adds the
-//! cells up. What a plugin needs of a [`Family`] it fetches once at setup and keeps as an `Arc`, so that no query
-//! looks a label up.
+//! A worker counts into its own cache line and never waits for another; the rare scrape sums the cells. Plugins look up
+//! their series in a [`Family`] once, at setup, and keep the `Arc`, so that no query looks up a label.
 //!
 //! ```text
 //! worker ──set_shard──→ Counter / Histogram cell ─┐
 //! worker ──set_shard──→ Counter / Histogram cell ─┴─sum at scrape──→ Registry::encode ──→ text, protobuf
 //! ```
 //!
-//! The text is that of Go's client, down to the order of labels and the form of numbers, because dashboards and
-//! tests written for CoreDNS compare it. Only protobuf has native buckets, as there.
+//! The text equals that of Go's client, including the order of labels and the format of numbers, because dashboards and
+//! tests written for CoreDNS compare it. As there, only protobuf has native buckets.
 
 mod collect;
 mod counter;
@@ -23,7 +22,7 @@ mod protobuf;
 mod registry;
 mod shard;
 mod text;
-mod whole;
+mod whole_numbers;
 
 pub use collect::{Collection, Rows};
 pub use counter::Counter;

@@ -1,19 +1,19 @@
-//! The protobuf exposition: messages of `io.prometheus.client`, each behind its length. Only this form holds native
-//! buckets, and scrapers ask for it because of them.
+//! The protobuf exposition: length-delimited messages of `io.prometheus.client`. Only this format has native buckets,
+//! and scrapers request it because of them.
 //!
-//! The messages have the fields that are used here and no others. What is written in Go's client is written here too,
-//! zeros and empty strings included.
+//! The messages have only the fields in use. Fields that Go's client writes are written here too, zeros and empty
+//! strings included.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use prost::Message;
 
-use crate::gather::{Exposed, Gathered, Row, Value};
+use crate::gather::{Exposition, FamilySnapshot, Row, Value};
 use crate::histogram::Snapshot;
 use crate::native::{NativeSnapshot, SCHEMA, ZERO_THRESHOLD};
 use crate::text::Kind;
 
-/// Gaps up to this are written as empty buckets, which is shorter than a new span.
+/// Gaps up to this length are encoded as empty buckets, which is shorter than a new span.
 const SHORT_GAP: i32 = 2;
 
 #[derive(Clone, PartialEq, Message)]
@@ -92,7 +92,7 @@ pub(crate) struct Bucket {
     pub upper_bound: Option<f64>,
 }
 
-/// A run of buckets: how far behind the one before it begins, and how long it is.
+/// A run of buckets: its distance from the end of the previous one, and its length.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Span {
     #[prost(sint32, optional, tag = "1")]
@@ -109,7 +109,7 @@ pub(crate) struct Timestamp {
     pub nanos: i32,
 }
 
-pub(crate) fn encode(families: &Gathered) -> Vec<u8> {
+pub(crate) fn encode(families: &Exposition) -> Vec<u8> {
     families
         .iter()
         .flat_map(|(name, family)| MetricFamily::of(name, family).encode_length_delimited_to_vec())
@@ -117,7 +117,7 @@ pub(crate) fn encode(families: &Gathered) -> Vec<u8> {
 }
 
 impl MetricFamily {
-    fn of(name: &str, family: &Exposed) -> MetricFamily {
+    fn of(name: &str, family: &FamilySnapshot) -> MetricFamily {
         let kind = match family.kind {
             Kind::Counter => 0,
             Kind::Gauge => 1,
@@ -157,8 +157,8 @@ impl Histogram {
             upper_bound: Some(*bound),
         };
         Histogram {
-            // Prometheus refuses native buckets that add up to another count. The classic ones may be a moment behind:
-            // what they lack reads as above their last bound.
+            // Prometheus rejects native buckets that sum up to another count. The classic buckets may lag behind; the
+            // difference counts as values above their last bound.
             count: Some(snapshot.native.count()),
             sum: Some(snapshot.sum),
             bucket: snapshot.buckets.iter().map(bucket).collect(),
@@ -172,7 +172,7 @@ impl Histogram {
     }
 }
 
-/// Buckets as runs, and each count as its difference to the one before.
+/// Spans of buckets, and the counts as differences to the previous bucket.
 fn spans(native: &NativeSnapshot) -> (Vec<Span>, Vec<i64>) {
     let (mut spans, mut deltas) = (Vec::<Span>::new(), Vec::new());
     let (mut next, mut before) = (0, 0);

@@ -9,28 +9,28 @@ use std::time::SystemTime;
 
 use crate::collect::{Collection, Collector};
 use crate::family::Child;
-use crate::gather::{Exposed, Gathered, Row};
+use crate::gather::{Exposition, FamilySnapshot, Row};
 use crate::text::{self, Kind, Metric};
 use crate::{Counter, Family, Gauge, Histogram, protobuf};
 
 static GLOBAL: Registry = Registry::new();
 
-/// The registry of the process, which `prometheus` serves.
+/// The registry of the process, exposed by the prometheus plugin.
 pub fn registry() -> &'static Registry {
     &GLOBAL
 }
 
-/// Names, and what is written under them. Tests make their own.
+/// Metrics and collectors by name. Tests have their own.
 ///
-/// Registering is idempotent: a reload sets every plugin up again, and its counters must go on counting. The
-/// second caller gets what the first one registered, provided that type, labels and buckets are the same.
+/// Registering is idempotent: a reload sets up every plugin again, and its counters must keep their values. The second
+/// caller gets the metric of the first, provided that type, labels and buckets are the same.
 #[derive(Default)]
 pub struct Registry {
-    entries: RwLock<BTreeMap<&'static str, Registered>>,
+    entries: RwLock<BTreeMap<&'static str, Registration>>,
     collectors: RwLock<BTreeMap<&'static str, Collector>>,
 }
 
-struct Registered {
+struct Registration {
     help: &'static str,
     shape: Shape,
     source: Arc<dyn Source>,
@@ -61,27 +61,26 @@ impl fmt::Display for RegisterError {
 
 impl std::error::Error for RegisterError {}
 
-/// Anything that has the series of one name.
+/// A metric or a family: provides the series of one name.
 trait Source: Any + Send + Sync {
     fn rows(&self) -> Vec<Row>;
 }
 
-/// A metric without labels that lives in a `static`.
-struct Single<M: 'static> {
+/// A metric without labels in a `static`.
+struct StaticMetric<M: 'static> {
     metric: &'static M,
-    registered: SystemTime,
+    created: SystemTime,
 }
 
-impl<M: Metric> Source for Single<M> {
+impl<M: Metric> Source for StaticMetric<M> {
     fn rows(&self) -> Vec<Row> {
-        vec![Row::new(&[], self.metric.read(), Some(self.registered))]
+        vec![Row::new(&[], self.metric.read(), Some(self.created))]
     }
 }
 
 impl<M: Metric> Source for Family<M> {
     fn rows(&self) -> Vec<Row> {
-        // Go's client sorts labels by name, whatever order they were declared in, and series by the values in
-        // that order.
+        // Go's client sorts labels by name, whatever their declared order, and series by the values in that order.
         let mut order: Vec<usize> = (0..self.labels().len()).collect();
         order.sort_by_key(|at| self.labels()[*at]);
 
@@ -119,7 +118,7 @@ impl Registry {
         self.single(name, help, Kind::Gauge, gauge)
     }
 
-    /// A float shown as a counter, for totals kept elsewhere: `process_cpu_seconds_total`.
+    /// A float exposed as a counter, for totals kept elsewhere: `process_cpu_seconds_total`.
     pub fn register_float_counter(
         &self,
         name: &'static str,
@@ -139,7 +138,7 @@ impl Registry {
         self.single(name, help, Kind::Histogram, histogram)
     }
 
-    /// Counters told apart by `labels`; the registry keeps them.
+    /// A family of counters with these labels.
     pub fn counters(
         &self,
         name: &'static str,
@@ -168,14 +167,14 @@ impl Registry {
         self.family(name, help, labels, bounds)
     }
 
-    /// The family under this name, if there is one of this kind.
+    /// The family with this name, if its type is `M`.
     pub fn find<M: Metric>(&self, name: &str) -> Option<Arc<Family<M>>> {
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
         let source: Arc<dyn Any + Send + Sync> = entries.get(name)?.source.clone();
         source.downcast().ok()
     }
 
-    /// Has `collect` asked at every scrape. `key` stands for the collector, so that a reload replaces it.
+    /// Runs `collect` at every scrape. A collector replaces an earlier one with the same `key`, as at a reload.
     pub fn set_collector(
         &self,
         key: &'static str,
@@ -189,38 +188,37 @@ impl Registry {
         self.collectors.write().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    /// The exposition as `text/plain; version=0.0.4`: sorted by name, then by label values.
+    /// The exposition as `text/plain; version=0.0.4`, sorted by name, then by label values.
     pub fn encode(&self) -> String {
         text::encode(&self.gather())
     }
 
     /// The exposition as `application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily;
-    /// encoding=delimited`: the same, and native buckets.
+    /// encoding=delimited`: the same families, with native buckets.
     pub fn encode_protobuf(&self) -> Vec<u8> {
         protobuf::encode(&self.gather())
     }
 
-    /// A family without any series is left out, as Go's client does. What is registered hides what is collected under
-    /// its name.
-    pub(crate) fn gather(&self) -> Gathered {
-        // Before the other lock is taken: collectors look metrics up.
-        let mut families = self.collect().found;
+    /// Families without series are omitted, as by Go's client. A registered family hides a collected one of its name.
+    pub(crate) fn gather(&self) -> Exposition {
+        // Before taking the other lock: collectors look up metrics.
+        let mut families = self.collect().families;
         let entries = self.entries.read().unwrap_or_else(PoisonError::into_inner);
-        for (name, registered) in entries.iter() {
-            let rows = registered.source.rows();
+        for (name, registration) in entries.iter() {
+            let rows = registration.source.rows();
             if !rows.is_empty() {
-                let (help, kind) = (registered.help.to_owned(), registered.shape.kind);
-                families.insert(name, Exposed { help, kind, rows });
+                let (help, kind) = (registration.help.to_owned(), registration.shape.kind);
+                families.insert(name, FamilySnapshot { help, kind, rows });
             }
         }
         families
     }
 
     fn collect(&self) -> Collection {
-        let mut found = Collection::default();
+        let mut collection = Collection::default();
         let collectors = self.collectors.read().unwrap_or_else(PoisonError::into_inner);
-        collectors.values().for_each(|collect| collect(&mut found));
-        found
+        collectors.values().for_each(|collect| collect(&mut collection));
+        collection
     }
 
     fn single<M: Metric>(
@@ -231,8 +229,8 @@ impl Registry {
         metric: &'static M,
     ) -> Result<&'static M, RegisterError> {
         let shape = Shape { kind, labels: None, bounds: metric.bounds() };
-        let made = Single { metric, registered: SystemTime::now() };
-        Ok(self.register(name, help, shape, made)?.metric)
+        let source = StaticMetric { metric, created: SystemTime::now() };
+        Ok(self.register(name, help, shape, source)?.metric)
     }
 
     fn family<M: Metric>(
@@ -246,19 +244,19 @@ impl Registry {
         self.register(name, help, shape, Family::<M>::empty(labels, bounds))
     }
 
-    /// `made` under this name, or what is there already if it has the same shape.
+    /// Registers `source`, or returns the registered one if it has the same shape.
     fn register<S: Source>(
         &self,
         name: &'static str,
         help: &'static str,
         shape: Shape,
-        made: S,
+        source: S,
     ) -> Result<Arc<S>, RegisterError> {
         let mut entries = self.entries.write().unwrap_or_else(PoisonError::into_inner);
         match entries.entry(name) {
             Entry::Vacant(entry) => {
-                let source = Arc::new(made);
-                entry.insert(Registered { help, shape, source: Arc::clone(&source) as Arc<dyn Source> });
+                let source = Arc::new(source);
+                entry.insert(Registration { help, shape, source: Arc::clone(&source) as Arc<dyn Source> });
                 Ok(source)
             }
             Entry::Occupied(entry) if entry.get().shape == shape => {

@@ -1,7 +1,7 @@
-//! Which cell the calling thread counts into.
+//! Selects the cell that the calling thread counts into.
 //!
-//! A worker has a cell of its own, into which nobody else writes: it counts with a load and a store, where others need
-//! an addition that is atomic and takes ten times as long.
+//! A worker owns a cell that no other thread writes: it counts with a load and a store, where others need an atomic
+//! addition, which takes ten times as long.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,29 +9,28 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// Cells per counter.
 pub const SHARDS: usize = 16;
 
-/// The cells that have an owner, if anybody asks for them. Workers are at most 8 by default; the cells behind these are
-/// for all other threads.
-pub(crate) const OWNED: usize = 12;
+/// Cells that a thread can own. There are at most 8 workers by default; all other threads share the remaining cells.
+pub(crate) const OWNED_SHARDS: usize = 12;
 
 const UNSET: usize = usize::MAX;
 
 static NEXT: AtomicUsize = AtomicUsize::new(0);
-/// A bit for each owned cell that has its owner.
-static TAKEN: AtomicUsize = AtomicUsize::new(0);
+/// A bit for each cell that has an owner.
+static OWNED_BITS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static SHARD: Cell<usize> = const { Cell::new(UNSET) };
     static OWNERSHIP: Cell<Option<Ownership>> = const { Cell::new(None) };
 }
 
-/// Ends with its thread; then another may have the cell.
+/// Dropped at the end of its thread, which frees the cell for another.
 struct Ownership(usize);
 
-/// Gives the calling thread cell `i` for itself. Workers call it once, with their number. Where there is no such cell,
-/// or another thread has it, this one shares a cell with others, as threads do that never ask.
+/// Makes the calling thread the owner of cell `i`. Workers call it once, with their number. If there is no such cell,
+/// or another thread owns it, the thread shares a cell, like threads that never call this.
 pub fn set_shard(i: usize) {
     OWNERSHIP.take();
-    if i < OWNED && TAKEN.fetch_or(1 << i, Ordering::Acquire) & (1 << i) == 0 {
+    if i < OWNED_SHARDS && OWNED_BITS.fetch_or(1 << i, Ordering::Acquire) & (1 << i) == 0 {
         SHARD.set(i);
         OWNERSHIP.set(Some(Ownership(i)));
     }
@@ -39,19 +38,19 @@ pub fn set_shard(i: usize) {
 
 impl Drop for Ownership {
     fn drop(&mut self) {
-        // What the thread still counts on its way out goes elsewhere.
-        let _ = SHARD.try_with(|shard| shard.set(shared()));
-        TAKEN.fetch_and(!(1 << self.0), Ordering::Release);
+        // Later counts of the ending thread go to a shared cell.
+        let _ = SHARD.try_with(|shard| shard.set(next_shared()));
+        OWNED_BITS.fetch_and(!(1 << self.0), Ordering::Release);
     }
 }
 
-/// The cell of the calling thread. Whoever counts several things asks for it once.
+/// The cell of the calling thread; get it once to count into several metrics.
 #[derive(Clone, Copy)]
 pub struct Shard(usize);
 
 impl Shard {
     #[inline]
-    pub fn here() -> Shard {
+    pub fn current() -> Shard {
         let i = SHARD.get();
         Shard(if i == UNSET { assign() } else { i })
     }
@@ -61,13 +60,13 @@ impl Shard {
         self.0
     }
 
-    /// Nobody else writes into the cell.
+    /// Whether no other thread writes the cell.
     #[inline]
     pub(crate) fn is_owned(self) -> bool {
-        self.0 < OWNED
+        self.0 < OWNED_SHARDS
     }
 
-    /// Adds to a number in this cell. `order` is that of the write.
+    /// Adds to a number in this cell. `order` is the ordering of the write.
     #[inline]
     pub(crate) fn add(self, number: &AtomicU64, n: u64, order: Ordering) {
         if self.is_owned() {
@@ -77,7 +76,7 @@ impl Shard {
         }
     }
 
-    /// The same for a float that is kept as bits.
+    /// The same for a float stored as bits.
     #[inline]
     pub(crate) fn add_float(self, bits: &AtomicU64, value: f64) {
         if self.is_owned() {
@@ -91,17 +90,17 @@ impl Shard {
 
 #[cold]
 fn assign() -> usize {
-    let i = shared();
+    let i = next_shared();
     SHARD.set(i);
     i
 }
 
-/// The next of the cells without an owner.
-fn shared() -> usize {
-    OWNED + NEXT.fetch_add(1, Ordering::Relaxed) % (SHARDS - OWNED)
+/// The next shared cell, round robin.
+fn next_shared() -> usize {
+    OWNED_SHARDS + NEXT.fetch_add(1, Ordering::Relaxed) % (SHARDS - OWNED_SHARDS)
 }
 
-/// A value with a cache line of its own: neighbours written by other workers would otherwise slow it down.
+/// A value in a cache line of its own, against false sharing.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Padded<T>(pub T);
@@ -114,20 +113,20 @@ mod tests {
     fn a_cell_has_one_owner_at_a_time() {
         let number = |i: usize| {
             set_shard(i);
-            Shard::here().number()
+            Shard::current().number()
         };
         let elsewhere = move |i: usize| std::thread::spawn(move || number(i)).join().unwrap();
         std::thread::spawn(move || {
             assert_eq!(number(9), 9);
-            assert!(elsewhere(9) >= OWNED, "it is taken");
-            assert!(number(SHARDS + 3) >= OWNED, "there is no such cell");
-            assert_eq!((elsewhere(9), elsewhere(9)), (9, 9), "threads that ended leave it");
+            assert!(elsewhere(9) >= OWNED_SHARDS, "it has an owner");
+            assert!(number(SHARDS + 3) >= OWNED_SHARDS, "there is no such cell");
+            assert_eq!((elsewhere(9), elsewhere(9)), (9, 9), "ended threads free it");
         })
         .join()
         .unwrap();
         let (first, second) =
-            std::thread::spawn(|| (Shard::here().number(), Shard::here().number())).join().unwrap();
+            std::thread::spawn(|| (Shard::current().number(), Shard::current().number())).join().unwrap();
         assert_eq!(first, second);
-        assert!((OWNED..SHARDS).contains(&first));
+        assert!((OWNED_SHARDS..SHARDS).contains(&first));
     }
 }

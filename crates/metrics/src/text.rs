@@ -2,10 +2,10 @@
 
 use std::fmt::Write;
 
-use crate::gather::{Gathered, Row, Value};
+use crate::gather::{Exposition, Row, Value};
 use crate::histogram::Snapshot;
 
-/// What a `# TYPE` line says.
+/// The type of a metric, as in its `# TYPE` line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Counter,
@@ -23,25 +23,25 @@ impl Kind {
     }
 }
 
-/// Something that can be counted into and shown.
+/// A counter, gauge or histogram.
 pub trait Metric: Send + Sync + 'static {
     const KIND: Kind;
 
-    /// A fresh one for a family; only histograms look at the bounds.
+    /// A new metric of a family; only histograms use the bounds.
     fn make(bounds: &'static [f64]) -> Self;
 
     fn bounds(&self) -> &'static [f64] {
         &[]
     }
 
-    /// What it shows now.
+    /// The current value.
     fn read(&self) -> Value;
 }
 
 /// Label names and values, sorted by name.
 pub type Labels<'a> = [(&'a str, &'a str)];
 
-pub(crate) fn encode(families: &Gathered) -> String {
+pub(crate) fn encode(families: &Exposition) -> String {
     let mut out = String::new();
     for (name, family) in families {
         header(&mut out, name, &family.help, family.kind);
@@ -83,7 +83,7 @@ fn sample(out: &mut String, name: &str, suffix: &str, row: &Row, le: Option<f64>
     out.push('\n');
 }
 
-/// A line with an integer value: buckets and counts of histograms, and nothing else, in Go's client.
+/// A line with an integer value: in Go's client only buckets and counts of histograms.
 fn count(out: &mut String, name: &str, suffix: &str, row: &Row, le: Option<f64>, n: u64) {
     key(out, name, suffix, row, le);
     // Writing to a String cannot fail.
@@ -127,8 +127,8 @@ fn escape(out: &mut String, text: &str, quotes: bool) {
     }
 }
 
-/// A float as Go's client writes it, that is as `strconv.FormatFloat(v, 'g', -1, 64)`: the shortest digits that
-/// read back as the same number, with an exponent below 1e-4 and from 1e6 on.
+/// A float as Go's client writes it, as by `strconv.FormatFloat(v, 'g', -1, 64)`: the shortest digits that
+/// parse to the same number, with an exponent below 1e-4 and from 1e6 on.
 pub fn go_float(value: f64) -> String {
     let mut out = String::new();
     push_float(&mut out, value);
@@ -141,7 +141,7 @@ fn push_float(out: &mut String, value: f64) {
     } else if value.is_infinite() {
         out.push_str(if value > 0.0 { "+Inf" } else { "-Inf" });
     } else if value == 0.0 {
-        // Negative zero too, which has a sign in Go's strconv but not in its client.
+        // Also negative zero, which has a sign in Go's strconv but not in its client.
         out.push('0');
     } else {
         finite(out, value);
@@ -149,7 +149,7 @@ fn push_float(out: &mut String, value: f64) {
 }
 
 fn finite(out: &mut String, value: f64) {
-    // Rust's `{:e}` has the shortest digits too; only the form of the exponent and when to use it differ.
+    // Rust's `{:e}` has the shortest digits too; only the exponent's format and when to use it differ.
     let start = out.len();
     let _ = write!(out, "{value:e}");
     let exponent = match out[start..].rsplit_once('e') {
@@ -171,8 +171,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn floats_read_as_in_go() {
-        // As printed by Go 1.26; only negative zero is that of its client, not of strconv.
+    fn floats_are_written_as_in_go() {
+        // As printed by Go 1.26; only negative zero is as in its client, not as in strconv.
         let table: &[(f64, &str)] = &[
             (0.0, "0"),
             (-0.0, "0"),

@@ -1,4 +1,4 @@
-//! The golden bytes were written by Go's client_golang 1.24 for the same metrics, without the times of creation.
+//! The golden bytes were written by Go's client_golang 1.24 for the same metrics, without creation times.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -16,7 +16,6 @@ const GOLDEN: &str = "\
     f0373801620508ac0110046204086c10026802680068016804680168001d0a0a7a65726f5f746f74616c12001800220b\
     1a09090000000000000000";
 
-/// All families behind one another.
 fn decode(mut bytes: &[u8]) -> Vec<MetricFamily> {
     let mut families = Vec::new();
     while !bytes.is_empty() {
@@ -48,9 +47,8 @@ fn exposition_is_that_of_gos_client() {
     assert_eq!(hex, GOLDEN);
 }
 
-/// Only counts have a beginning, and only those that are kept here.
 #[test]
-fn created() {
+fn registered_counters_and_histograms_have_a_creation_time() {
     static COUNTER: crate::Counter = crate::Counter::new();
     static GAUGE: crate::Gauge = crate::Gauge::new();
     let r = Registry::new();
@@ -75,14 +73,14 @@ fn created() {
 }
 
 #[test]
-fn runs_of_buckets() {
-    /// Buckets, runs by offset and length, differences.
+fn spans_and_deltas() {
+    /// Buckets, spans by offset and length, deltas.
     type Case = (&'static [(i32, u64)], &'static [(i32, u32)], &'static [i64]);
     let table: &[Case] = &[
         (&[], &[], &[]),
         (&[(-5, 2)], &[(-5, 1)], &[2]),
         (&[(0, 1), (1, 4), (2, 3)], &[(0, 3)], &[1, 3, -1]),
-        // Gaps of one and two are filled, of three not.
+        // Gaps of one and two are filled, a gap of three is not.
         (&[(3, 2), (5, 2), (8, 1)], &[(3, 6)], &[2, -2, 2, -2, 0, 1]),
         (&[(3, 2), (7, 5)], &[(3, 1), (3, 1)], &[2, 3]),
     ];

@@ -70,7 +70,7 @@ process_cpu_seconds_total 12.34
 }
 
 #[test]
-fn reload_gets_the_same_metric() {
+fn registering_again_returns_the_same_metric() {
     static FIRST: Counter = Counter::new();
     static SECOND: Counter = Counter::new();
     let r = Registry::new();
@@ -85,7 +85,7 @@ fn reload_gets_the_same_metric() {
 }
 
 #[test]
-fn another_shape_is_refused() {
+fn register_rejects_a_name_with_another_shape() {
     static GAUGE: Gauge = Gauge::new();
     static COUNTER: Counter = Counter::new();
     let r = Registry::new();
@@ -97,14 +97,14 @@ fn another_shape_is_refused() {
     assert_eq!(r.gauges("a", "help", &["x"]).map(drop), refused("a"));
     assert_eq!(r.register_gauge("a", "help", &GAUGE).map(drop), refused("a"));
     assert_eq!(r.register_gauge("f", "help", &GAUGE).map(drop), refused("f"));
-    // The same kind and labels, but kept in another way.
+    // The same kind and labels, but another Rust type.
     assert_eq!(r.register_counter("f", "help", &COUNTER).map(drop), refused("f"));
     assert_eq!(r.histograms("h", "help", &["x"], buckets::SLIM_TIME).map(drop), refused("h"));
     assert!(r.histograms("h", "help", &["x"], buckets::TIME).is_ok());
 }
 
 #[test]
-fn collectors_are_asked_at_every_scrape() {
+fn collectors_run_at_every_scrape() {
     let r = Registry::new();
     let seen = r.histograms("b_seconds", "Seen.", &["to", "by"], &[1.0]).unwrap();
     seen.with(&["x", "me"]).observe(0.5);
@@ -116,7 +116,7 @@ fn collectors_are_asked_at_every_scrape() {
         let seen = Arc::clone(&seen);
         r.set_collector("test", move |found| {
             found.gauge("a", "Looked up.", value);
-            found.gauge("b_seconds", "Hidden by what is registered.", 0.0);
+            found.gauge("b_seconds", "Hidden by the registered metric.", 0.0);
             found.family("c", "None.", Kind::Gauge, |_| {});
             found.family("c_seconds", "Seen by another name.", Kind::Histogram, |rows| {
                 for (values, histogram) in seen.series() {
