@@ -1,4 +1,4 @@
-//! What operators compute.
+//! Arithmetic operators.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,7 @@ pub(crate) fn subtract<'v>(a: Value<'v>, b: Value<'v>) -> Result<Value<'v>, Erro
     })
 }
 
-/// A duration times a whole number is a duration; with a fraction it is a plain number, as in Go.
+/// A duration times an integer is a duration, times a float it is a float, as in Go.
 pub(crate) fn multiply<'v>(a: Value<'v>, b: Value<'v>) -> Result<Value<'v>, Error> {
     Ok(match (&a, &b) {
         (Value::Duration(a), Value::Duration(b)) => Value::Duration(a.wrapping_mul(*b)),
@@ -101,7 +101,7 @@ pub(crate) fn to_float(value: &Value<'_>) -> Result<f64, Error> {
         .ok_or_else(|| Error::new(format!("invalid operation: float({})", value.type_name())))
 }
 
-/// A float as an integer. What does not fit is the least integer, as the processor has it.
+/// Converts to an integer; out of range it is the least integer, as on amd64.
 pub(crate) fn truncated(value: f64) -> i64 {
     let fits = value >= i64::MIN as f64 && value < i64::MAX as f64;
     if fits { value as i64 } else { i64::MIN }

@@ -1,9 +1,9 @@
-//! Expressions as trees.
+//! The syntax tree.
 
 use crate::operator::{Binary, Unary};
 use crate::value::Value;
 
-/// A node, by its place in the tree's list. Lists keep trees of any shape flat in memory.
+/// Index of a node in [`Tree::nodes`].
 pub(crate) type Id = usize;
 
 #[derive(Clone, Debug)]
@@ -15,9 +15,9 @@ pub(crate) enum Node {
     Bool(bool),
     String(String),
     Bytes(Vec<u8>),
-    /// Made when trees are simplified, never read.
+    /// Created by `rewrite`, never parsed.
     Constant(Value<'static>),
-    /// Texts or integers that something is looked for in; also made when trees are simplified.
+    /// The right side of `in`, as a set of strings or integers; created by `rewrite`.
     Texts(Vec<String>),
     Integers(Vec<i64>),
     Unary {
@@ -31,7 +31,7 @@ pub(crate) enum Node {
         left: Id,
         right: Id,
     },
-    /// Where a chain with `?.` ends.
+    /// The end of an optional chain (`?.`).
     Chain(Id),
     Member {
         base: Id,
@@ -67,16 +67,16 @@ pub(crate) enum Node {
     Map(Vec<(Id, Id)>),
 }
 
-/// A call of a function of the language.
+/// A call of a builtin function.
 #[derive(Clone, Debug)]
 pub(crate) struct BuiltinCall {
     pub name: &'static str,
     pub arguments: Vec<Id>,
-    /// What to make of each element that passes (`map(filter(…), …)` in one go).
+    /// Applied to each element that passes: `map(filter(…), …)` fused into one loop.
     pub map: Option<Id>,
-    /// Finding nothing is an error (`filter(…)[0]`).
+    /// An empty result is an error (`filter(…)[0]`).
     pub throws: bool,
-    /// Counting may stop here.
+    /// `count` may stop at this number.
     pub threshold: Option<i64>,
 }
 
@@ -89,7 +89,7 @@ impl BuiltinCall {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     pub nodes: Vec<Node>,
-    /// Where each node is shown, in characters.
+    /// Source position of each node, in characters.
     pub places: Vec<usize>,
 }
 
@@ -100,7 +100,7 @@ impl Tree {
         self.nodes.len() - 1
     }
 
-    /// The nodes right below a node, in the order they are looked at.
+    /// The direct children, in evaluation order.
     pub fn children(&self, id: Id) -> Vec<Id> {
         match &self.nodes[id] {
             Node::Unary { operand, .. } => vec![*operand],
@@ -118,7 +118,7 @@ impl Tree {
         }
     }
 
-    /// All nodes under a root, each once and after those below it.
+    /// All nodes of a subtree, each once and after its children.
     pub fn upwards(&self, root: Id) -> Vec<Id> {
         let mut order = Vec::new();
         let mut seen = vec![false; self.nodes.len()];

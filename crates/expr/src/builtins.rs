@@ -1,8 +1,8 @@
-//! The functions of the language itself.
+//! Names and signatures of the builtin functions.
 
 use crate::types::{Elements, Type};
 
-/// What a function that looks at every element of an array takes.
+/// A parameter of a function with a predicate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Argument {
     Value,
@@ -94,7 +94,7 @@ static NAMES: [&str; 70] = [
     "bitushr",
 ];
 
-/// The language's own spelling of a function's name, if it has the function.
+/// The static name of a builtin function.
 pub(crate) fn find(name: &str) -> Option<&'static str> {
     NAMES.iter().copied().chain(["bitnot"]).find(|known| *known == name)
 }
@@ -109,7 +109,7 @@ pub(crate) fn predicate_arguments(name: &str) -> Option<&'static [Argument]> {
     })
 }
 
-/// The forms a function comes in, with what each yields. None for those that judge their arguments themselves.
+/// The overloads of a function with their result types; empty for functions that `validate` checks.
 pub(crate) fn overloads(name: &str) -> Vec<(Vec<Type>, Type)> {
     use Type::{Any, Int, String};
     let anys = || Type::Array(Elements::Any, None);
@@ -141,9 +141,9 @@ pub(crate) fn overloads(name: &str) -> Vec<(Vec<Type>, Type)> {
         "duration" => vec![(vec![String], Type::Duration)],
         "timezone" => vec![(vec![String], Type::Location)],
         "sort" => [anys(), ints(), floats(), strings()]
-            .map(|of| (vec![of, String], anys()))
+            .map(|ty| (vec![ty, String], anys()))
             .into_iter()
-            .chain([anys(), floats(), strings(), ints()].map(|of| (vec![of], anys())))
+            .chain([anys(), floats(), strings(), ints()].map(|ty| (vec![ty], anys())))
             .collect(),
         "bitand" | "bitor" | "bitxor" | "bitnand" | "bitshl" | "bitshr" | "bitushr" => {
             vec![(vec![Int, Int], Int)]
@@ -153,7 +153,7 @@ pub(crate) fn overloads(name: &str) -> Vec<(Vec<Type>, Type)> {
     }
 }
 
-/// The Go type of a function that is named but not called.
+/// The Go type of a function, for error messages.
 pub(crate) fn type_text(name: &str) -> &'static str {
     match name {
         "all" | "none" | "any" | "one" => "func([]interface {}, func(interface {}) bool) bool",

@@ -1,4 +1,4 @@
-//! Gives every node its type, and refuses what cannot be.
+//! The type checker.
 
 mod binary;
 mod builtins;
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::operator::Unary;
 use crate::types::{Elements, MapType, Type};
 
-/// The types of a tree's nodes; None where nobody looked.
+/// The types of a tree's nodes; None for nodes that were not visited.
 pub(crate) type Types = Vec<Option<Type>>;
 
 pub(crate) fn check(source: &str, tree: &Tree, root: Id, environment: &Environment) -> Result<Types, Error> {
@@ -33,15 +33,15 @@ struct Checker<'a> {
     tree: &'a Tree,
     environment: &'a Environment,
     types: Types,
-    /// The arrays whose elements are looked at, innermost last.
+    /// The enclosing predicates, innermost last.
     predicates: Vec<Predicate>,
-    /// The variables declared by `let`.
+    /// Variables declared by `let`.
     variables: Vec<(&'a str, Type)>,
 }
 
 struct Predicate {
     array: Type,
-    /// The names `#index` and `#acc` mean something.
+    /// Whether `#index` and `#acc` are defined.
     has_index: bool,
     has_accumulator: bool,
 }
@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
             Node::Slice { base, from, to } => self.slice(id, *base, *from, *to)?,
             Node::Call { callee, arguments } => self.call(id, *callee, arguments)?,
             Node::Builtin(call) => self.builtin(id, call)?,
-            // The type of what it yields; only functions that take predicates look at them.
+            // The type of its result; only functions with predicates use it.
             Node::Predicate(body) => self.visit(*body)?,
             Node::Pointer(name) => self.pointer(id, name)?,
             Node::Conditional { condition, then, otherwise } => {
@@ -106,14 +106,14 @@ impl<'a> Checker<'a> {
     }
 
     fn identifier(&mut self, id: Id, name: &str) -> Result<Type, Error> {
-        if let Some((_, of)) = self.variables.iter().rev().find(|(variable, _)| *variable == name) {
-            return Ok(of.clone());
+        if let Some((_, ty)) = self.variables.iter().rev().find(|(variable, _)| *variable == name) {
+            return Ok(ty.clone());
         }
         if name == "$env" {
             return Ok(Type::Unknown);
         }
-        if let Some((_, of)) = self.environment.find(name) {
-            return Ok(of.clone());
+        if let Some((_, ty)) = self.environment.find(name) {
+            return Ok(ty.clone());
         }
         match crate::builtins::find(name) {
             Some(builtin) if builtin != "type" => Ok(Type::Builtin(builtin)),
@@ -122,12 +122,12 @@ impl<'a> Checker<'a> {
     }
 
     fn unary(&mut self, id: Id, operator: Unary, spelled: &str, operand: Id) -> Result<Type, Error> {
-        let of = self.visit(operand)?.pointee();
+        let ty = self.visit(operand)?.pointee();
         match operator {
-            Unary::Not if of == Type::Bool || of.is_unknown() => Ok(Type::Bool),
-            Unary::Minus | Unary::Plus if of.is_number() => Ok(of),
-            Unary::Minus | Unary::Plus if of.is_unknown() => Ok(Type::Unknown),
-            _ => Err(self.error(id, format!("invalid operation: {spelled} (mismatched type {of})"))),
+            Unary::Not if ty == Type::Bool || ty.is_unknown() => Ok(Type::Bool),
+            Unary::Minus | Unary::Plus if ty.is_number() => Ok(ty),
+            Unary::Minus | Unary::Plus if ty.is_unknown() => Ok(Type::Unknown),
+            _ => Err(self.error(id, format!("invalid operation: {spelled} (mismatched type {ty})"))),
         }
     }
 
@@ -155,17 +155,17 @@ impl<'a> Checker<'a> {
         if self.variables.iter().any(|(variable, _)| *variable == name) {
             return Err(self.error(id, declared_twice("variable ")));
         }
-        let of = self.visit(value)?;
-        self.variables.push((name, of));
+        let ty = self.visit(value)?;
+        self.variables.push((name, ty));
         let result = self.visit(body)?;
         self.variables.pop();
         Ok(result)
     }
 
     fn conditional(&mut self, condition: Id, then: Id, otherwise: Id) -> Result<Type, Error> {
-        let of = self.visit(condition)?.pointee();
-        if of != Type::Bool && !of.is_unknown() {
-            return Err(self.error(condition, format!("non-bool expression (type {of}) used as condition")));
+        let ty = self.visit(condition)?.pointee();
+        if ty != Type::Bool && !ty.is_unknown() {
+            return Err(self.error(condition, format!("non-bool expression (type {ty}) used as condition")));
         }
         let (then, otherwise) = (self.visit(then)?, self.visit(otherwise)?);
         Ok(match (&then, &otherwise) {
@@ -185,9 +185,9 @@ impl<'a> Checker<'a> {
         let mut previous: Option<Type> = None;
         let mut same = true;
         for item in items {
-            let of = self.visit(*item)?;
-            same &= previous.is_none_or(|previous| kind(&previous) == kind(&of));
-            previous = Some(of);
+            let ty = self.visit(*item)?;
+            same &= previous.is_none_or(|previous| kind(&previous) == kind(&ty));
+            previous = Some(ty);
         }
         Ok(if same {
             Type::array(previous.unwrap_or(Type::Unknown))
@@ -197,9 +197,9 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// What Go calls the kind of a type: all arrays are alike, and so are all integers of one size.
-fn kind(of: &Type) -> &'static str {
-    match of {
+/// Go's kind of a type: the same for all arrays, and for all integers of one size.
+fn kind(ty: &Type) -> &'static str {
+    match ty {
         Type::Unknown | Type::Nil => "invalid",
         Type::Any => "interface",
         Type::PointerToAny | Type::Location => "pointer",

@@ -1,4 +1,4 @@
-//! Programs as the machine runs them.
+//! Code for the interpreter.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,8 @@ use crate::environment::Prepared;
 use crate::functions::Implementation;
 use crate::value::Value;
 
-/// A piece of a program, by its place in the list.
-pub(crate) type At = usize;
+/// Index into the code of a program.
+pub(crate) type CodeIndex = usize;
 
 pub(crate) enum Code {
     Constant(Value<'static>),
@@ -19,98 +19,98 @@ pub(crate) enum Code {
     Slot(usize),
     /// Operators of the same or different kinds, applied from left to right.
     Row {
-        first: At,
+        first: CodeIndex,
         steps: Vec<Step>,
     },
-    Not(At),
-    Negate(At),
-    /// Where `?.` on nothing ends.
-    Chain(At),
+    Not(CodeIndex),
+    Negate(CodeIndex),
+    /// The end of an optional chain, which is nil if `?.` found nil.
+    Chain(CodeIndex),
     Member {
-        base: At,
-        property: At,
+        base: CodeIndex,
+        property: CodeIndex,
         optional: bool,
     },
     Slice {
-        base: At,
-        from: Option<At>,
-        to: Option<At>,
+        base: CodeIndex,
+        from: Option<CodeIndex>,
+        to: Option<CodeIndex>,
     },
-    /// A function of the environment, with what it made of its constant arguments.
+    /// A function of the environment, with its prepared arguments.
     Call {
         function: usize,
-        arguments: Vec<At>,
+        arguments: Vec<CodeIndex>,
         prepared: Option<Prepared>,
     },
-    /// A method of a time or a duration, or a function that is a member of something.
+    /// A method of a time or a duration, or a function that is a member of a value.
     Method {
         name: String,
-        base: At,
+        base: CodeIndex,
         optional: bool,
-        arguments: Vec<At>,
+        arguments: Vec<CodeIndex>,
     },
-    /// A function that is only known when the program runs.
+    /// A function that is known only at run time.
     CallValue {
-        callee: At,
-        arguments: Vec<At>,
+        callee: CodeIndex,
+        arguments: Vec<CodeIndex>,
     },
     Builtin {
         function: Implementation,
-        arguments: Vec<At>,
+        arguments: Vec<CodeIndex>,
     },
     Loop(Loop),
-    /// The element a predicate is asked about, its index, and what was made so far.
+    /// The current element of a loop, its index, and the accumulator.
     Pointer,
     Index,
     Accumulator,
     Conditional {
-        condition: At,
-        then: At,
-        otherwise: At,
+        condition: CodeIndex,
+        then: CodeIndex,
+        otherwise: CodeIndex,
     },
     Let {
         slot: usize,
-        value: At,
-        body: At,
+        value: CodeIndex,
+        body: CodeIndex,
     },
-    Sequence(Vec<At>),
-    Array(Vec<At>),
-    Map(Vec<(At, At)>),
+    Sequence(Vec<CodeIndex>),
+    Array(Vec<CodeIndex>),
+    Map(Vec<(CodeIndex, CodeIndex)>),
 }
 
 pub(crate) enum Step {
-    And(At),
-    Or(At),
-    Coalesce(At),
+    And(CodeIndex),
+    Or(CodeIndex),
+    Coalesce(CodeIndex),
     Equal {
-        right: At,
+        right: CodeIndex,
         negated: bool,
-        strictly: Option<Strictly>,
+        operand_type: Option<OperandType>,
     },
     Compare {
-        right: At,
+        right: CodeIndex,
         comparison: Comparison,
     },
-    In(At),
-    /// In a set of texts or integers.
+    In(CodeIndex),
+    /// `in` with a set of strings or integers.
     InTexts(HashSet<Box<[u8]>>),
     InIntegers(HashSet<i64>),
-    Matches(At),
+    Matches(CodeIndex),
     MatchesConstant(Regexp),
     Text {
-        right: At,
+        right: CodeIndex,
         test: fn(&[u8], &[u8]) -> bool,
     },
-    Range(At),
+    Range(CodeIndex),
     Compute {
-        right: At,
+        right: CodeIndex,
         operation: Operation,
     },
 }
 
-/// Both sides are of this type, or the program fails.
+/// Static type of both operands; another type at run time is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Strictly {
+pub(crate) enum OperandType {
     Integers,
     Texts,
 }
@@ -133,14 +133,14 @@ pub(crate) enum Operation {
     Power,
 }
 
-/// A function that looks at every element of an array.
+/// A builtin function that applies a predicate to every element of an array.
 pub(crate) struct Loop {
     pub function: LoopFunction,
-    pub array: At,
-    pub predicate: Option<At>,
-    /// The order of `sortBy`, the first value of `reduce`.
-    pub extra: Option<At>,
-    pub map: Option<At>,
+    pub array: CodeIndex,
+    pub predicate: Option<CodeIndex>,
+    /// The order of `sortBy`, the initial value of `reduce`.
+    pub extra: Option<CodeIndex>,
+    pub map: Option<CodeIndex>,
     pub throws: bool,
     pub threshold: Option<i64>,
 }

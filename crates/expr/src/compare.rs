@@ -1,4 +1,4 @@
-//! What is equal and what comes first.
+//! Equality and ordering of values.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::types::Elements;
 use crate::value::{Array, Key, Value};
 
-/// A number as Go's arithmetic sees it.
+/// A number in Go's arithmetic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Number {
     Int(i64),
@@ -46,7 +46,7 @@ pub(crate) fn equal(a: &Value<'_>, b: &Value<'_>) -> bool {
                 && array.items.iter().zip(bytes.iter()).all(|(item, byte)| equal(item, &Value::Byte(*byte)))
         }
         (Value::Map(a), Value::Map(b)) => {
-            a.of == b.of
+            a.map_type == b.map_type
                 && a.entries.len() == b.entries.len()
                 && a.entries
                     .iter()
@@ -68,7 +68,7 @@ fn equal_arrays(a: &Array<'_>, b: &Array<'_>) -> bool {
         && a.items.iter().zip(b.items.iter()).all(|(a, b)| equal(a, b))
 }
 
-/// Inside maps, values are also of the same Go type.
+/// Equality inside maps, which requires the same Go type.
 fn deep_equal(a: &Value<'_>, b: &Value<'_>) -> bool {
     match (a, b) {
         (Value::Array(a), Value::Array(b)) => {
@@ -79,7 +79,7 @@ fn deep_equal(a: &Value<'_>, b: &Value<'_>) -> bool {
     }
 }
 
-/// How two values stand to each other; None for numbers that do not (NaN).
+/// The order of two values; None for NaN.
 pub(crate) fn order(a: &Value<'_>, b: &Value<'_>, operator: &str) -> Result<Option<Ordering>, Error> {
     Ok(match (a, b) {
         (Value::String(a), Value::String(b)) => Some(a.cmp(b)),
@@ -100,7 +100,7 @@ pub(crate) fn contains(needle: &Value<'_>, haystack: &Value<'_>) -> Result<bool,
         Value::Array(array) => Ok(array.items.iter().any(|item| equal(item, needle))),
         Value::Bytes(bytes) => Ok(bytes.iter().any(|byte| equal(&Value::Byte(*byte), needle))),
         Value::Map(map) => Ok(map.entries.contains_key(&map.key(needle)?)),
-        // Go's times have no fields to be found.
+        // Go's times have no exported fields.
         Value::Time(_) if matches!(needle, Value::String(_)) => Ok(false),
         _ => Err(Error::new(format!("operator \"in\" not defined on {}", haystack.type_name()))),
     }
@@ -111,7 +111,7 @@ pub(crate) fn invalid(a: &Value<'_>, operator: &str, b: &Value<'_>) -> Error {
 }
 
 impl<'v> Key<'v> {
-    /// A value as a key of a map that takes any; arrays and maps cannot be one.
+    /// The value as a key of a map with keys of any type; arrays and maps are not hashable.
     pub(crate) fn of(value: &Value<'v>) -> Result<Key<'v>, Error> {
         Ok(match value {
             Value::Nil => Key::Nil,

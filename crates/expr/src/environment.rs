@@ -1,4 +1,4 @@
-//! What expressions may ask for.
+//! Variables and functions that expressions may use.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::types::Type;
 use crate::value::Value;
 
-/// The names an expression may use besides the language's own, with their types.
+/// The names an expression may use besides the builtins, with their types.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     by_name: HashMap<String, usize>,
@@ -21,17 +21,17 @@ pub struct Environment {
 pub struct Function {
     pub parameters: Vec<Type>,
     pub result: Type,
-    /// It may fail while it runs.
+    /// Whether it can fail at run time.
     pub fails: bool,
     pub prepare: Option<Prepare>,
-    /// Of a method: what it belongs to, which Go prints as its first parameter.
+    /// The receiver of a method, which Go prints as its first parameter.
     pub(crate) receiver: Option<Type>,
 }
 
-/// What a function can make of its constant arguments (the others are None) once, at setup.
+/// Precomputes from constant arguments, once at setup; arguments that are not constant are None.
 pub type Prepare = fn(&[Option<&Value<'static>>]) -> Option<Prepared>;
 
-/// Handed to each call of the function at this place of the expression.
+/// The result of [`Prepare`], passed to every call at that position of the expression.
 pub type Prepared = Box<dyn Any + Send + Sync>;
 
 impl Environment {
@@ -39,17 +39,17 @@ impl Environment {
         Environment::default()
     }
 
-    /// Declares a function; the index is how [`Variables`](crate::Variables) will be asked for it.
+    /// Declares a function and returns its index for [`Variables`](crate::Variables).
     pub fn function(&mut self, name: &str, function: Function) -> usize {
         self.declare(name, Type::Function(Arc::new(function)))
     }
 
-    /// Declares a variable; the index is how [`Variables`](crate::Variables) will be asked for it.
-    pub fn variable(&mut self, name: &str, of: Type) -> usize {
-        self.declare(name, of)
+    /// Declares a variable and returns its index for [`Variables`](crate::Variables).
+    pub fn variable(&mut self, name: &str, ty: Type) -> usize {
+        self.declare(name, ty)
     }
 
-    /// Declares a variable that will hold what a program yields, as `template`'s `var` does.
+    /// Declares a variable for the result of a program, as `template`'s `var` does.
     pub fn result(&mut self, name: &str, program: &Program) -> usize {
         self.declare(name, program.declared_type())
     }
@@ -58,9 +58,9 @@ impl Environment {
         self.by_name.contains_key(name)
     }
 
-    fn declare(&mut self, name: &str, of: Type) -> usize {
+    fn declare(&mut self, name: &str, ty: Type) -> usize {
         let index = self.entries.len();
-        self.entries.push(of);
+        self.entries.push(ty);
         self.by_name.insert(name.to_owned(), index);
         index
     }
@@ -80,12 +80,12 @@ impl Function {
         Function { parameters: parameters.into(), result, fails: false, prepare: None, receiver: None }
     }
 
-    pub fn that_fails(mut self) -> Function {
+    pub fn fallible(mut self) -> Function {
         self.fails = true;
         self
     }
 
-    pub(crate) fn of(mut self, receiver: &Type) -> Function {
+    pub(crate) fn with_receiver(mut self, receiver: &Type) -> Function {
         self.receiver = Some(receiver.clone());
         self
     }

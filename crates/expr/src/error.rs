@@ -1,8 +1,8 @@
-//! What is wrong with an expression, and where.
+//! Errors of expressions, with their position.
 
 use std::fmt;
 
-/// An error in expr-lang's words. Printed, it shows the line and points at the place, if it has one.
+/// An error with expr-lang's text. `Display` adds the source line and a marker, if the position is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     message: String,
@@ -17,7 +17,7 @@ struct Place {
 }
 
 impl Error {
-    /// An error of a running program; nobody is shown where it happened.
+    /// A run-time error, which has no position.
     pub fn new(message: impl Into<String>) -> Error {
         Error { message: message.into(), place: None }
     }
@@ -35,7 +35,7 @@ impl Error {
         Error { message: message.into(), place }
     }
 
-    /// The first line: what is wrong, without the place.
+    /// The first line, without the position.
     pub fn message(&self) -> &str {
         &self.message
     }

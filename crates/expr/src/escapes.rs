@@ -5,7 +5,7 @@ type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 const UNABLE: &str = "unable to unescape string";
 const UNABLE_OCTAL: &str = "unable to unescape octal sequence in string";
 
-/// What a string in its quotes stands for.
+/// The value of a quoted string literal.
 pub(crate) fn unescape(quoted: &str) -> Result<String, &'static str> {
     let mut out = String::new();
     let normal = normal_lines(quoted);
@@ -28,7 +28,7 @@ pub(crate) fn unescape(quoted: &str) -> Result<String, &'static str> {
     Ok(out)
 }
 
-/// What a bytes literal, without its `b`, stands for.
+/// The value of a bytes literal without its `b`.
 pub(crate) fn unescape_bytes(quoted: &str) -> Result<Vec<u8>, &'static str> {
     let mut out = Vec::new();
     let normal = normal_lines(quoted);
@@ -99,9 +99,9 @@ fn braces(chars: &mut Chars<'_>) -> Result<char, &'static str> {
     Err(UNABLE)
 }
 
-/// Halves of surrogate pairs are no characters; Go writes the replacement character for them.
+/// Surrogates are not characters; Go replaces them with U+FFFD.
 fn character(value: u32) -> Result<char, &'static str> {
-    // Beyond 31 bits the number is negative in Go, which lets it pass.
+    // Beyond 31 bits the number is negative in Go, which accepts it.
     let valid = value <= 0x10_FFFF || value > i32::MAX as u32;
     if valid { Ok(char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER)) } else { Err(UNABLE) }
 }

@@ -1,4 +1,4 @@
-//! What the language's own functions do.
+//! Implementations of the builtin functions.
 
 mod arrays;
 mod maps;
@@ -12,7 +12,7 @@ use crate::value::Value;
 
 pub(crate) use texts::position;
 
-/// A function; the arguments are as many as its checker lets through, of types it could not always know.
+/// An implementation. The checker has verified the number of arguments, but not every type.
 pub(crate) type Implementation = for<'v> fn(&mut Budget, &[Value<'v>]) -> Result<Value<'v>, Error>;
 
 pub(crate) fn find(name: &str) -> Option<Implementation> {
@@ -76,7 +76,7 @@ pub(crate) fn find(name: &str) -> Option<Implementation> {
     Some(function)
 }
 
-/// A time zone nobody knows is an error of the running program.
+/// An unknown time zone is a run-time error.
 pub(crate) fn unknown_zone<'v>(_: &mut Budget, _: &[Value<'v>]) -> Result<Value<'v>, Error> {
     Err(Error::new("unknown time zone"))
 }
@@ -85,18 +85,18 @@ fn one<'a, 'v>(arguments: &'a [Value<'v>]) -> Result<&'a Value<'v>, Error> {
     arguments.first().ok_or_else(|| Error::new("invalid number of arguments (expected 1, got 0)"))
 }
 
-/// The text that an argument has to be.
+/// An argument that must be a string.
 fn text<'a>(arguments: &'a [Value<'_>], place: usize) -> Result<&'a [u8], Error> {
     match arguments.get(place) {
         Some(Value::String(text)) => Ok(text),
         other => {
-            let of = other.map_or("nil", Value::type_name);
-            Err(Error::new(format!("interface conversion: interface {{}} is {of}, not string")))
+            let ty = other.map_or("nil", Value::type_name);
+            Err(Error::new(format!("interface conversion: interface {{}} is {ty}, not string")))
         }
     }
 }
 
-/// Sorts by a value of each item; the error is about values that cannot be compared.
+/// Sorts by a value of each item; fails on values that cannot be compared.
 pub(crate) fn sorted<'v, T>(
     mut items: Vec<T>,
     by: impl Fn(&T) -> &Value<'v>,

@@ -1,10 +1,10 @@
-//! From a checked and simplified tree to code.
+//! Generates code from the checked and simplified tree.
 
 use golang::Regexp;
 
 use crate::ast::{BuiltinCall, Id, Node, Tree};
 use crate::checker::Types;
-use crate::code::{At, Code, Comparison, Loop, LoopFunction, Operation, Step, Strictly};
+use crate::code::{Code, CodeIndex, Comparison, Loop, LoopFunction, OperandType, Operation, Step};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::functions;
@@ -19,14 +19,14 @@ pub(crate) fn generate(
     types: &Types,
     root: Id,
     environment: &Environment,
-) -> Result<(Vec<Code>, At), Error> {
+) -> Result<(Vec<Code>, CodeIndex), Error> {
     let mut generator = Generator {
         source,
         tree,
         types,
         environment,
         code: Vec::new(),
-        made: vec![None; tree.nodes.len()],
+        generated: vec![None; tree.nodes.len()],
         scopes: Vec::new(),
         slots: 0,
     };
@@ -40,14 +40,14 @@ struct Generator<'a> {
     types: &'a Types,
     environment: &'a Environment,
     code: Vec<Code>,
-    /// The code of each node: `a < b < c` has its middle twice.
-    made: Vec<Option<At>>,
+    /// The code of each node; nodes may be shared, as `b` in `a < b < c`.
+    generated: Vec<Option<CodeIndex>>,
     scopes: Vec<(&'a str, usize)>,
     slots: usize,
 }
 
 impl<'a> Generator<'a> {
-    fn push(&mut self, code: Code) -> At {
+    fn push(&mut self, code: Code) -> CodeIndex {
         self.code.push(code);
         self.code.len() - 1
     }
@@ -56,17 +56,17 @@ impl<'a> Generator<'a> {
         self.types[id].clone().unwrap_or(Type::Unknown)
     }
 
-    fn make(&mut self, id: Id) -> Result<At, Error> {
-        if let Some(at) = self.made[id] {
+    fn make(&mut self, id: Id) -> Result<CodeIndex, Error> {
+        if let Some(at) = self.generated[id] {
             return Ok(at);
         }
         let code = self.code_of(id)?;
         let at = self.push(code);
-        self.made[id] = Some(at);
+        self.generated[id] = Some(at);
         Ok(at)
     }
 
-    fn make_all(&mut self, ids: &[Id]) -> Result<Vec<At>, Error> {
+    fn make_all(&mut self, ids: &[Id]) -> Result<Vec<CodeIndex>, Error> {
         ids.iter().map(|id| self.make(*id)).collect()
     }
 
@@ -128,11 +128,11 @@ impl<'a> Generator<'a> {
             Node::Sequence(nodes) => Code::Sequence(self.make_all(nodes)?),
             Node::Array(items) => Code::Array(self.make_all(items)?),
             Node::Map(pairs) => {
-                let mut made = Vec::with_capacity(pairs.len());
+                let mut generated = Vec::with_capacity(pairs.len());
                 for (key, value) in pairs {
-                    made.push((self.make(*key)?, self.make(*value)?));
+                    generated.push((self.make(*key)?, self.make(*value)?));
                 }
-                Code::Map(made)
+                Code::Map(generated)
             }
         })
     }
@@ -147,7 +147,7 @@ impl<'a> Generator<'a> {
         match self.environment.find(name) {
             Some((index, Type::Function(_))) => Code::Constant(Value::Function(index)),
             Some((index, _)) => Code::Variable(index),
-            // Functions of the language are nothing unless they are called.
+            // Builtin functions that are not called are nil.
             None => Code::Constant(Value::Nil),
         }
     }
@@ -157,8 +157,8 @@ impl<'a> Generator<'a> {
         if let (Node::Identifier(env), Node::String(name)) = (&tree.nodes[base], &tree.nodes[property])
             && env == "$env"
         {
-            let there = self.environment.contains(name);
-            return Ok(if there { self.environment_member(name) } else { Code::Constant(Value::Nil) });
+            let declared = self.environment.contains(name);
+            return Ok(if declared { self.environment_member(name) } else { Code::Constant(Value::Nil) });
         }
         Ok(Code::Member { base: self.make(base)?, property: self.make(property)?, optional })
     }
@@ -172,21 +172,21 @@ impl<'a> Generator<'a> {
     }
 
     fn call(&mut self, callee: Id, arguments: &[Id]) -> Result<Code, Error> {
-        let made = self.make_all(arguments)?;
+        let arguments = self.make_all(arguments)?;
         if let Node::Member { base, property, optional, .. } = &self.tree.nodes[callee]
             && let Node::String(name) = &self.tree.nodes[*property]
             && !matches!(&self.tree.nodes[*base], Node::Identifier(name) if name == "$env")
         {
             let base = self.make(*base)?;
-            return Ok(Code::Method { name: name.clone(), base, optional: *optional, arguments: made });
+            return Ok(Code::Method { name: name.clone(), base, optional: *optional, arguments });
         }
         let callee = self.make(callee)?;
         let Code::Constant(Value::Function(function)) = self.code[callee] else {
-            return Ok(Code::CallValue { callee, arguments: made });
+            return Ok(Code::CallValue { callee, arguments });
         };
         let prepared = match self.environment.type_of(function) {
             Some(Type::Function(declared)) => declared.prepare.and_then(|prepare| {
-                let constants: Vec<Option<&Value<'static>>> = made
+                let constants: Vec<Option<&Value<'static>>> = arguments
                     .iter()
                     .map(|argument| match &self.code[*argument] {
                         Code::Constant(value) => Some(value),
@@ -197,7 +197,7 @@ impl<'a> Generator<'a> {
             }),
             _ => None,
         };
-        Ok(Code::Call { function, arguments: made, prepared })
+        Ok(Code::Call { function, arguments, prepared })
     }
 
     fn builtin(&mut self, id: Id, call: &BuiltinCall) -> Result<Code, Error> {
@@ -233,10 +233,10 @@ impl<'a> Generator<'a> {
         Ok(Code::Builtin { function, arguments })
     }
 
-    /// A time zone. It is read from a file, which is no work for the query path, so its name has to be known now.
-    fn zone(&mut self, id: Id, name: At) -> Result<Code, Error> {
+    /// A time zone. It is read from a file, which the query path must not do, so the name must be constant.
+    fn zone(&mut self, id: Id, name: CodeIndex) -> Result<Code, Error> {
         let Code::Constant(Value::String(name)) = &self.code[name] else {
-            let message = "a time zone whose name is not constant is not part of Rhumb";
+            let message = "a time zone name computed at run time is not part of Rhumb";
             return Err(Error::at(self.source, self.tree.places[id], message));
         };
         Ok(match Zone::load(&String::from_utf8_lossy(name)) {
@@ -249,7 +249,7 @@ impl<'a> Generator<'a> {
         let mut row = Vec::new();
         let mut at = top;
         while let Node::Binary { operator, left, right, .. } = self.tree.nodes[at] {
-            if at != top && self.made[at].is_some() {
+            if at != top && self.generated[at].is_some() {
                 break;
             }
             row.push((operator, left, right));
@@ -277,9 +277,9 @@ impl<'a> Generator<'a> {
             }
             _ => {}
         }
-        let strictly = match (self.type_of(left), self.type_of(right)) {
-            (Type::Int, Type::Int) => Some(Strictly::Integers),
-            (Type::String, Type::String) => Some(Strictly::Texts),
+        let operand_type = match (self.type_of(left), self.type_of(right)) {
+            (Type::Int, Type::Int) => Some(OperandType::Integers),
+            (Type::String, Type::String) => Some(OperandType::Texts),
             _ => None,
         };
         let right = self.make(right)?;
@@ -289,8 +289,8 @@ impl<'a> Generator<'a> {
             Binary::And => Step::And(right),
             Binary::Or => Step::Or(right),
             Binary::Coalesce => Step::Coalesce(right),
-            Binary::Equal => Step::Equal { right, negated: false, strictly },
-            Binary::NotEqual => Step::Equal { right, negated: true, strictly },
+            Binary::Equal => Step::Equal { right, negated: false, operand_type },
+            Binary::NotEqual => Step::Equal { right, negated: true, operand_type },
             Binary::Less => compare(Comparison::Less),
             Binary::More => compare(Comparison::More),
             Binary::LessOrEqual => compare(Comparison::LessOrEqual),

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::display::float;
 use crate::error::Error;
-use crate::show::float;
 use crate::types::MapType;
 use crate::value::{Key, Map, Value};
 
-/// Reads one JSON value. It may be 127 levels deep; Go goes deeper, but nobody does.
+/// Parses one JSON value of at most 127 levels; Go's limit is higher.
 pub(crate) fn read<'v>(text: &[u8]) -> Result<Value<'v>, Error> {
     let text = replace_lone_surrogates(&String::from_utf8_lossy(text));
     serde_json::from_str(&text).map(value).map_err(|error| Error::new(format!("invalid JSON: {error}")))
@@ -28,12 +28,12 @@ fn value<'v>(json: serde_json::Value) -> Value<'v> {
         serde_json::Value::Object(fields) => {
             let entry = |(key, field): (String, _)| (Key::String(Cow::Owned(key.into_bytes())), value(field));
             let entries = fields.into_iter().map(entry).collect();
-            Value::Map(Arc::new(Map { entries, of: MapType::StringToAny }))
+            Value::Map(Arc::new(Map { entries, map_type: MapType::StringToAny }))
         }
     }
 }
 
-/// Go reads the escape of half a surrogate pair as U+FFFD; serde_json refuses it.
+/// Go reads the escape of a lone surrogate as U+FFFD; serde_json rejects it.
 fn replace_lone_surrogates(json: &str) -> String {
     let unit = |escape: &str| u16::from_str_radix(escape.strip_prefix("\\u")?.get(..4)?, 16).ok();
     let mut out = String::with_capacity(json.len());
@@ -75,7 +75,7 @@ fn write_value(value: &Value<'_>, depth: usize, out: &mut String) -> Result<(), 
             let items = array.items.iter().map(|item| (None, item));
             write_list(('[', ']'), items, depth, out)?;
         }
-        Value::Map(map) if map.of == MapType::StringToAny => {
+        Value::Map(map) if map.map_type == MapType::StringToAny => {
             let entries = map.entries.iter().map(|(key, value)| (Some(key), value));
             write_list(('{', '}'), entries, depth, out)?;
         }
@@ -115,7 +115,7 @@ fn new_line(depth: usize, out: &mut String) {
     out.push_str(&"  ".repeat(depth));
 }
 
-/// As serde_json writes it, but for the characters that mean something in HTML and to JavaScript.
+/// As serde_json writes it, but escapes `<`, `>`, `&`, U+2028 and U+2029, as Go does.
 fn write_string(text: &str, out: &mut String) {
     for c in serde_json::Value::from(text).to_string().chars() {
         match c {

@@ -1,17 +1,17 @@
-//! From text to tokens.
+//! Splits the source into tokens.
 
 use crate::error::Error;
 use crate::escapes::{unescape, unescape_bytes};
 use crate::token::{Kind, Token};
 
-/// The tokens up to the end or to what is no token. The parser complains first about what it meets first, so the
-/// error comes with the tokens before it.
-pub(crate) struct Lexed {
+/// The tokens up to the end or to the first error. The error is kept until the parser reaches it, because it may fail
+/// on an earlier token.
+pub(crate) struct LexResult {
     pub tokens: Vec<Token>,
     pub error: Option<Error>,
 }
 
-pub(crate) fn lex(source: &str) -> Lexed {
+pub(crate) fn lex(source: &str) -> LexResult {
     let mut lexer = Lexer {
         source,
         chars: source.chars().collect(),
@@ -27,16 +27,16 @@ pub(crate) fn lex(source: &str) -> Lexed {
             Err(error) => break Some(error),
         }
     };
-    Lexed { tokens: lexer.tokens, error }
+    LexResult { tokens: lexer.tokens, error }
 }
 
 struct Lexer<'a> {
     source: &'a str,
     chars: Vec<char>,
-    /// Where the token at hand begins.
+    /// Start of the current token.
     start: usize,
     at: usize,
-    /// More was read than there is; errors then point behind the text.
+    /// Set by a read past the end; errors then point after the text.
     past_end: bool,
     tokens: Vec<Token>,
 }
@@ -55,16 +55,16 @@ impl Lexer<'_> {
         next
     }
 
-    fn accept(&mut self, wanted: &str) -> bool {
-        let there = self.peek().is_some_and(|c| wanted.contains(c));
-        if there {
+    fn accept(&mut self, allowed: &str) -> bool {
+        let found = self.peek().is_some_and(|c| allowed.contains(c));
+        if found {
             self.at += 1;
         }
-        there
+        found
     }
 
-    fn accept_all(&mut self, wanted: &str) {
-        while self.accept(wanted) {}
+    fn accept_all(&mut self, allowed: &str) {
+        while self.accept(allowed) {}
     }
 
     fn word(&self) -> String {
@@ -86,7 +86,7 @@ impl Lexer<'_> {
         Error::at(self.source, read.saturating_sub(1), message)
     }
 
-    /// Reads one more token, or what stands between tokens; false at the end.
+    /// Reads one token, whitespace or comment; false at the end.
     fn token(&mut self) -> Result<bool, Error> {
         self.start = self.at;
         let Some(c) = self.peek() else {
@@ -143,7 +143,7 @@ impl Lexer<'_> {
         self.emit(kind);
     }
 
-    /// `#`, and the name that stands right behind it.
+    /// `#` and the name directly after it.
     fn pointer(&mut self) {
         self.accept("#");
         self.emit(Kind::Operator);
@@ -235,7 +235,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Reads what stands behind a backslash; its meaning is found out later.
+    /// Reads the escape after a backslash; `escapes` decodes it later.
     fn escape(&mut self, quote: char) -> Result<(), Error> {
         match self.next() {
             Some('a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '\\') => Ok(()),
@@ -272,7 +272,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// A string in backticks; two of them stand for one.
+    /// A string in backticks; a doubled backtick is one backtick.
     fn raw_string(&mut self) -> Result<(), Error> {
         let mut text = String::new();
         loop {
@@ -287,7 +287,7 @@ impl Lexer<'_> {
     }
 }
 
-/// What names are made of.
+/// Whether identifiers may contain the character.
 pub(crate) fn is_word_char(c: char) -> bool {
     is_name_start(c) || c.is_ascii_digit() || (!c.is_ascii() && c.is_numeric() && !c.is_alphabetic())
 }

@@ -1,9 +1,8 @@
-//! The expression language in which `view` and `template` state their conditions: expr-lang 1.17, as CoreDNS 1.15
-//! uses it.
+//! The expression language of `view` and `template`: expr-lang 1.17, as CoreDNS 1.15 uses it.
 //!
-//! A text is read (`lexer`, `parser`), given types (`checker`), simplified (`rewrite`) and turned into [`Program`]s
-//! whose constants, regular expressions among them, are ready to use. What an expression may ask for is declared
-//! in an [`Environment`]; its values come from [`Variables`], one by one and only when they are needed.
+//! `lexer` and `parser` read the source, `checker` assigns types, `rewrite` simplifies the tree, and `generate` makes a
+//! [`Program`] of it, with constants and their regular expressions prepared. An [`Environment`] declares the names that
+//! an expression may use; [`Variables`] provides their values on demand.
 
 mod arithmetic;
 mod ast;
@@ -11,6 +10,7 @@ mod builtins;
 mod checker;
 mod code;
 mod compare;
+mod display;
 mod environment;
 mod error;
 mod escapes;
@@ -23,7 +23,6 @@ mod operator;
 mod parser;
 mod program;
 mod rewrite;
-mod show;
 mod times;
 mod token;
 mod types;
@@ -36,12 +35,12 @@ pub use times::{Time, Zone};
 pub use types::{Elements, MapType, Type};
 pub use value::{Array, Key, Map, Value};
 
-/// Whether the language has a function of this name.
+/// Whether the name is that of a builtin function.
 pub fn is_builtin(name: &str) -> bool {
     builtins::find(name).is_some()
 }
 
-/// Whether a text is nothing but a name, and one that an expression may use.
+/// Whether the text is a valid identifier.
 pub fn is_identifier(name: &str) -> bool {
     let Ok((tree, root)) = parser::parse(name, None) else { return false };
     matches!(&tree.nodes[root], ast::Node::Identifier(found) if found == name)

@@ -1,4 +1,4 @@
-//! Runs programs.
+//! The interpreter.
 
 mod loops;
 mod members;
@@ -9,19 +9,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::arithmetic;
-use crate::code::{At, Code};
+use crate::code::{Code, CodeIndex};
 use crate::environment::Environment;
 use crate::error::Error;
 use crate::program::Variables;
 use crate::types::{MapType, Type};
 use crate::value::{Key, Map, Value};
 
-/// As many elements as arrays and maps may have that one run makes.
+/// Limit on the elements of all arrays and maps created in one run.
 const MEMORY_BUDGET: u64 = 1_000_000;
 
 /// Why an evaluation ended early.
 pub(crate) enum Stop {
-    /// A chain with `?.` met nothing.
+    /// `?.` on nil.
     Chain,
     Failed(Box<Error>),
 }
@@ -43,14 +43,14 @@ pub(crate) struct Machine<'v> {
     pub budget: Budget,
 }
 
-/// An array whose elements are looked at.
+/// The array of a running loop.
 pub(crate) struct Scope<'v> {
     array: Value<'v>,
     index: usize,
     accumulator: Value<'v>,
 }
 
-/// What arrays a run has made so far.
+/// Number of array and map elements created so far.
 #[derive(Default)]
 pub(crate) struct Budget {
     spent: u64,
@@ -63,7 +63,7 @@ impl Budget {
     }
 }
 
-/// Arguments of a call. Few are kept in place.
+/// Arguments of a call; up to three without allocation.
 enum Arguments<'v> {
     Few([Value<'v>; 3], usize),
     Many(Vec<Value<'v>>),
@@ -79,7 +79,7 @@ impl<'v> Arguments<'v> {
 }
 
 impl<'v> Machine<'v> {
-    pub fn evaluate(&mut self, at: At) -> Outcome<'v> {
+    pub fn evaluate(&mut self, at: CodeIndex) -> Outcome<'v> {
         let code = self.code;
         Ok(match &code[at] {
             Code::Constant(value) => borrowed(value),
@@ -128,7 +128,7 @@ impl<'v> Machine<'v> {
                 let arguments = self.arguments(arguments)?;
                 function(&mut self.budget, arguments.as_slice())?
             }
-            Code::Loop(it) => return self.run_loop(it),
+            Code::Loop(call) => return self.run_loop(call),
             Code::Pointer => self.item()?,
             Code::Index => Value::Int(self.scopes.last().map_or(0, |scope| scope.index as i64)),
             Code::Accumulator => self.scopes.last().map_or(Value::Nil, |scope| scope.accumulator.clone()),
@@ -161,14 +161,14 @@ impl<'v> Machine<'v> {
         })
     }
 
-    fn truth(&mut self, at: At) -> Result<bool, Stop> {
+    fn truth(&mut self, at: CodeIndex) -> Result<bool, Stop> {
         match self.evaluate(at)? {
             Value::Bool(value) => Ok(value),
             other => Err(not_bool(&other)),
         }
     }
 
-    fn arguments(&mut self, arguments: &[At]) -> Result<Arguments<'v>, Stop> {
+    fn arguments(&mut self, arguments: &[CodeIndex]) -> Result<Arguments<'v>, Stop> {
         if arguments.len() > 3 {
             let values =
                 arguments.iter().map(|argument| self.evaluate(*argument)).collect::<Result<_, _>>()?;
@@ -183,37 +183,37 @@ impl<'v> Machine<'v> {
 
     fn call_value(&self, callee: &Value<'v>, arguments: &[Value<'v>]) -> Result<Value<'v>, Error> {
         let &Value::Function(function) = callee else {
-            let of = callee.type_name();
-            return Err(Error::new(format!("invalid operation: cannot call non-function of type {of}")));
+            let ty = callee.type_name();
+            return Err(Error::new(format!("invalid operation: cannot call non-function of type {ty}")));
         };
         self.check_arguments(function, arguments)?;
         self.variables.call(function, arguments, None)
     }
 
-    /// What the checker could not know: arguments of unknown type may be anything.
+    /// Checks arguments whose type the checker did not know.
     fn check_arguments(&self, function: usize, arguments: &[Value<'v>]) -> Result<(), Error> {
         let Some(Type::Function(declared)) = self.environment.type_of(function) else {
-            return Err(Error::new("invalid operation: cannot call what is no function"));
+            return Err(Error::new("invalid operation: cannot call a value that is not a function"));
         };
-        let wanted = &declared.parameters;
-        if wanted.len() != arguments.len() {
-            let (wanted, got) = (wanted.len(), arguments.len());
-            return Err(Error::new(format!("invalid number of arguments: expected {wanted}, got {got}")));
+        let parameters = &declared.parameters;
+        if parameters.len() != arguments.len() {
+            let (expected, got) = (parameters.len(), arguments.len());
+            return Err(Error::new(format!("invalid number of arguments: expected {expected}, got {got}")));
         }
-        let fits = |(wanted, given): (&Type, &Value<'_>)| match wanted {
-            Type::String => matches!(given, Value::String(_)),
-            Type::Int => matches!(given, Value::Int(_)),
-            Type::Bool => matches!(given, Value::Bool(_)),
-            Type::Float => matches!(given, Value::Float(_)),
+        let fits = |(parameter, value): (&Type, &Value<'_>)| match parameter {
+            Type::String => matches!(value, Value::String(_)),
+            Type::Int => matches!(value, Value::Int(_)),
+            Type::Bool => matches!(value, Value::Bool(_)),
+            Type::Float => matches!(value, Value::Float(_)),
             _ => true,
         };
-        if wanted.iter().zip(arguments).all(fits) {
+        if parameters.iter().zip(arguments).all(fits) {
             return Ok(());
         }
         Err(Error::new("reflect: call with an argument of another type"))
     }
 
-    fn map(&mut self, pairs: &[(At, At)]) -> Outcome<'v> {
+    fn map(&mut self, pairs: &[(CodeIndex, CodeIndex)]) -> Outcome<'v> {
         let mut entries = Vec::with_capacity(pairs.len());
         for (key, value) in pairs {
             let (key, value) = (self.evaluate(*key)?, self.evaluate(*value)?);
@@ -221,7 +221,7 @@ impl<'v> Machine<'v> {
         }
         self.budget.spend(pairs.len() as u64)?;
         let mut map = BTreeMap::new();
-        // From the back, so that of two with the same key the first one stays.
+        // In reverse, so that the first of two equal keys wins.
         for (key, value) in entries.into_iter().rev() {
             let Value::String(key) = key else {
                 let message = format!("interface conversion: {} is not string", key.type_name());
@@ -229,7 +229,7 @@ impl<'v> Machine<'v> {
             };
             map.insert(Key::String(key), value);
         }
-        Ok(Value::Map(Arc::new(Map { entries: map, of: MapType::StringToAny })))
+        Ok(Value::Map(Arc::new(Map { entries: map, map_type: MapType::StringToAny })))
     }
 }
 
@@ -237,7 +237,7 @@ fn not_bool(value: &Value<'_>) -> Stop {
     Error::new(format!("interface conversion: interface {{}} is {}, not bool", value.type_name())).into()
 }
 
-/// A constant without copying its text.
+/// A constant, borrowing its text.
 fn borrowed<'v>(value: &'v Value<'static>) -> Value<'v> {
     match value {
         Value::String(text) => Value::String(Cow::Borrowed(text)),

@@ -1,4 +1,4 @@
-//! The operators, how they are written and how tightly they bind.
+//! Operators, their spellings and precedences.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unary {
@@ -33,71 +33,71 @@ pub(crate) enum Binary {
     Coalesce,
 }
 
-/// The binding of everything that takes in as much as it can.
+/// The lowest precedence.
 pub(crate) const LOOSEST: u16 = 0;
 
-pub(crate) struct Written<T: 'static> {
+pub(crate) struct Spelling<T: 'static> {
     pub text: &'static str,
     pub operator: T,
     pub precedence: u16,
 }
 
-const fn written<T>(text: &'static str, operator: T, precedence: u16) -> Written<T> {
-    Written { text, operator, precedence }
+const fn spelling<T>(text: &'static str, operator: T, precedence: u16) -> Spelling<T> {
+    Spelling { text, operator, precedence }
 }
 
-static UNARY: [Written<Unary>; 4] = [
-    written("not", Unary::Not, 50),
-    written("!", Unary::Not, 50),
-    written("-", Unary::Minus, 90),
-    written("+", Unary::Plus, 90),
+static UNARY: [Spelling<Unary>; 4] = [
+    spelling("not", Unary::Not, 50),
+    spelling("!", Unary::Not, 50),
+    spelling("-", Unary::Minus, 90),
+    spelling("+", Unary::Plus, 90),
 ];
 
-static BINARY: [Written<Binary>; 25] = [
-    written("|", Binary::Pipe, LOOSEST),
-    written("or", Binary::Or, 10),
-    written("||", Binary::Or, 10),
-    written("and", Binary::And, 15),
-    written("&&", Binary::And, 15),
-    written("==", Binary::Equal, 20),
-    written("!=", Binary::NotEqual, 20),
-    written("<", Binary::Less, 20),
-    written(">", Binary::More, 20),
-    written(">=", Binary::MoreOrEqual, 20),
-    written("<=", Binary::LessOrEqual, 20),
-    written("in", Binary::In, 20),
-    written("matches", Binary::Matches, 20),
-    written("contains", Binary::Contains, 20),
-    written("startsWith", Binary::StartsWith, 20),
-    written("endsWith", Binary::EndsWith, 20),
-    written("..", Binary::Range, 25),
-    written("+", Binary::Add, 30),
-    written("-", Binary::Subtract, 30),
-    written("*", Binary::Multiply, 60),
-    written("/", Binary::Divide, 60),
-    written("%", Binary::Modulo, 60),
-    written("**", Binary::Power, 100),
-    written("^", Binary::Power, 100),
-    written("??", Binary::Coalesce, 500),
+static BINARY: [Spelling<Binary>; 25] = [
+    spelling("|", Binary::Pipe, LOOSEST),
+    spelling("or", Binary::Or, 10),
+    spelling("||", Binary::Or, 10),
+    spelling("and", Binary::And, 15),
+    spelling("&&", Binary::And, 15),
+    spelling("==", Binary::Equal, 20),
+    spelling("!=", Binary::NotEqual, 20),
+    spelling("<", Binary::Less, 20),
+    spelling(">", Binary::More, 20),
+    spelling(">=", Binary::MoreOrEqual, 20),
+    spelling("<=", Binary::LessOrEqual, 20),
+    spelling("in", Binary::In, 20),
+    spelling("matches", Binary::Matches, 20),
+    spelling("contains", Binary::Contains, 20),
+    spelling("startsWith", Binary::StartsWith, 20),
+    spelling("endsWith", Binary::EndsWith, 20),
+    spelling("..", Binary::Range, 25),
+    spelling("+", Binary::Add, 30),
+    spelling("-", Binary::Subtract, 30),
+    spelling("*", Binary::Multiply, 60),
+    spelling("/", Binary::Divide, 60),
+    spelling("%", Binary::Modulo, 60),
+    spelling("**", Binary::Power, 100),
+    spelling("^", Binary::Power, 100),
+    spelling("??", Binary::Coalesce, 500),
 ];
 
 impl Unary {
-    pub fn find(text: &str) -> Option<&'static Written<Unary>> {
-        UNARY.iter().find(|written| written.text == text)
+    pub fn find(text: &str) -> Option<&'static Spelling<Unary>> {
+        UNARY.iter().find(|spelling| spelling.text == text)
     }
 }
 
 impl Binary {
-    pub fn find(text: &str) -> Option<&'static Written<Binary>> {
-        BINARY.iter().find(|written| written.text == text)
+    pub fn find(text: &str) -> Option<&'static Spelling<Binary>> {
+        BINARY.iter().find(|spelling| spelling.text == text)
     }
 
-    /// `a < b < c` is `a < b && b < c`.
+    /// `a < b < c` means `a < b && b < c`.
     pub fn chains(self) -> bool {
         matches!(self, Binary::Less | Binary::More | Binary::LessOrEqual | Binary::MoreOrEqual)
     }
 
-    /// May have a `not` in front: `not in`.
+    /// Whether `not` may precede it: `not in`.
     pub fn takes_not(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! From tokens to a tree.
+//! Parses tokens into a tree.
 
 mod calls;
 mod literals;
@@ -7,18 +7,18 @@ mod postfix;
 use crate::ast::{Id, Node, Tree};
 use crate::environment::Environment;
 use crate::error::Error;
-use crate::lexer::{Lexed, lex};
-use crate::operator::{Binary, LOOSEST, Unary, Written};
+use crate::lexer::{LexResult, lex};
+use crate::operator::{Binary, LOOSEST, Spelling, Unary};
 use crate::token::{Kind, Token};
 
-/// As large as expr-lang lets an expression be.
+/// expr-lang's limit.
 const MAX_NODES: usize = 10_000;
-/// Deeper than anybody writes, and shallow enough for the stack of a worker.
+/// Keeps recursion within the stack of a worker.
 const MAX_DEPTH: usize = 128;
 
-/// Reads an expression; the root of the tree comes with it.
+/// Parses an expression; returns the tree and its root.
 pub(crate) fn parse(source: &str, environment: Option<&Environment>) -> Result<(Tree, Id), Error> {
-    let Lexed { mut tokens, error } = lex(source);
+    let LexResult { mut tokens, error } = lex(source);
     if tokens.is_empty() {
         return Err(error.unwrap_or_else(|| Error::at(source, 0, "unexpected token EOF")));
     }
@@ -46,15 +46,15 @@ struct Parser<'a> {
     source: &'a str,
     environment: Option<&'a Environment>,
     tokens: Vec<Token>,
-    /// What is behind the last token instead of an end.
+    /// The lexer's error after the last token.
     lex_error: Option<Error>,
     place: usize,
     tree: Tree,
-    /// How deep the tree is below each node; operators in a row count once.
+    /// Depth below each node; operators in a row count once.
     depths: Vec<usize>,
     count: usize,
     nesting: usize,
-    /// How many predicates are open; `#` means something only inside one.
+    /// Number of enclosing predicates; `#` is valid only inside one.
     predicates: usize,
 }
 
@@ -99,7 +99,7 @@ impl Parser<'_> {
         Ok(token)
     }
 
-    /// Counts one more node against the limit.
+    /// Counts one node against the limit.
     fn count_node(&mut self) -> Result<(), Error> {
         self.count += 1;
         if self.count > MAX_NODES {
@@ -133,7 +133,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Expressions with `;` between them.
+    /// Expressions separated by `;`.
     fn sequence(&mut self) -> Result<Id, Error> {
         let first = self.expression(LOOSEST)?;
         let mut nodes = vec![first];
@@ -151,7 +151,7 @@ impl Parser<'_> {
         self.node(Node::Sequence(nodes), at)
     }
 
-    /// An expression of operators that bind at least this tightly.
+    /// An expression of operators with at least this precedence.
     fn expression(&mut self, precedence: u16) -> Result<Id, Error> {
         self.nesting += 1;
         self.check_depth(self.nesting)?;
@@ -170,14 +170,14 @@ impl Parser<'_> {
         let mut left = self.primary()?;
         let mut previous = None;
         while self.current().kind == Kind::Operator {
-            let Some((negated, written)) = self.operator(precedence)? else { break };
+            let Some((negated, spelling)) = self.operator(precedence)? else { break };
             let at = self.current().at;
             self.advance()?;
-            if written.operator == Binary::Pipe {
+            if spelling.operator == Binary::Pipe {
                 let name = self.expect_identifier()?;
                 left = self.call(&name, vec![left], true)?;
-            } else if previous == Some(Binary::Coalesce) && written.operator != Binary::Coalesce {
-                let operator = written.text;
+            } else if previous == Some(Binary::Coalesce) && spelling.operator != Binary::Coalesce {
+                let operator = spelling.text;
                 return Err(self.error_at(
                     at,
                     format!(
@@ -185,54 +185,55 @@ impl Parser<'_> {
                          Wrap either by parentheses."
                     ),
                 ));
-            } else if written.operator.chains() {
-                left = self.comparison(left, written, at)?;
+            } else if spelling.operator.chains() {
+                left = self.comparison(left, spelling, at)?;
             } else {
-                let tighter = u16::from(!written.operator.right_to_left());
-                let right = self.expression(written.precedence + tighter)?;
-                left = self.binary(written, left, right, at)?;
+                let tighter = u16::from(!spelling.operator.right_to_left());
+                let right = self.expression(spelling.precedence + tighter)?;
+                left = self.binary(spelling, left, right, at)?;
                 if negated {
                     let node = Node::Unary { operator: Unary::Not, spelled: "not", operand: left };
                     left = self.node(node, at)?;
                 }
             }
-            previous = Some(written.operator);
+            previous = Some(spelling.operator);
         }
         if precedence == LOOSEST { self.conditional(left) } else { Ok(left) }
     }
 
-    /// The operator at hand, if it binds tightly enough; a `not` in front of it is passed over.
-    fn operator(&mut self, precedence: u16) -> Result<Option<(bool, &'static Written<Binary>)>, Error> {
-        let fits = |written: &&Written<Binary>| written.precedence >= precedence;
+    /// The current operator, if its precedence is high enough, and whether a skipped `not` precedes it.
+    fn operator(&mut self, precedence: u16) -> Result<Option<(bool, &'static Spelling<Binary>)>, Error> {
+        let fits = |spelling: &&Spelling<Binary>| spelling.precedence >= precedence;
         if !self.current().is_operator("not") {
-            return Ok(Binary::find(&self.current().text).filter(fits).map(|written| (false, written)));
+            return Ok(Binary::find(&self.current().text).filter(fits).map(|spelling| (false, spelling)));
         }
         self.advance()?;
-        let Some(written) = Binary::find(&self.current().text).filter(|written| written.operator.takes_not())
+        let Some(spelling) =
+            Binary::find(&self.current().text).filter(|spelling| spelling.operator.takes_not())
         else {
             return Err(self.unexpected());
         };
-        if !fits(&written) {
+        if !fits(&spelling) {
             self.place -= 1;
             return Ok(None);
         }
-        Ok(Some((true, written)))
+        Ok(Some((true, spelling)))
     }
 
-    fn binary(&mut self, written: &Written<Binary>, left: Id, right: Id, at: usize) -> Result<Id, Error> {
-        self.node(Node::Binary { operator: written.operator, spelled: written.text, left, right }, at)
+    fn binary(&mut self, spelling: &Spelling<Binary>, left: Id, right: Id, at: usize) -> Result<Id, Error> {
+        self.node(Node::Binary { operator: spelling.operator, spelled: spelling.text, left, right }, at)
     }
 
     fn comparison(
         &mut self,
         mut left: Id,
-        mut written: &'static Written<Binary>,
+        mut spelling: &'static Spelling<Binary>,
         mut at: usize,
     ) -> Result<Id, Error> {
         let mut all = None;
         loop {
-            let right = self.expression(written.precedence + 1)?;
-            let one = self.binary(written, left, right, at)?;
+            let right = self.expression(spelling.precedence + 1)?;
+            let one = self.binary(spelling, left, right, at)?;
             let joined = match all {
                 None => one,
                 Some(left) => {
@@ -244,7 +245,7 @@ impl Parser<'_> {
             let token = self.current();
             let next = Binary::find(&token.text).filter(|next| next.operator.chains());
             match next {
-                Some(next) if token.kind == Kind::Operator => (written, at) = (next, token.at),
+                Some(next) if token.kind == Kind::Operator => (spelling, at) = (next, token.at),
                 _ => return Ok(joined),
             }
             self.advance()?;
@@ -272,7 +273,7 @@ impl Parser<'_> {
         self.expect(Kind::Operator, "else")?;
         let otherwise = if self.current().is_operator("if") { self.if_else()? } else { self.braces()? };
         self.nesting -= 1;
-        // expr-lang forgets the place of these.
+        // expr-lang does not keep the position of these.
         self.add(Node::Conditional { condition, then, otherwise }, 0)
     }
 
@@ -299,11 +300,11 @@ impl Parser<'_> {
     fn primary(&mut self) -> Result<Id, Error> {
         let token = self.current().clone();
         if token.kind == Kind::Operator
-            && let Some(written) = Unary::find(&token.text)
+            && let Some(spelling) = Unary::find(&token.text)
         {
             self.advance()?;
-            let operand = self.expression(written.precedence)?;
-            let node = Node::Unary { operator: written.operator, spelled: written.text, operand };
+            let operand = self.expression(spelling.precedence)?;
+            let node = Node::Unary { operator: spelling.operator, spelled: spelling.text, operand };
             let id = self.node(node, token.at)?;
             return self.postfix(id);
         }
@@ -326,7 +327,7 @@ impl Parser<'_> {
         self.secondary(token)
     }
 
-    /// `#`, `#acc`, or the nothing before `.field`.
+    /// `#`, `#acc`, or the implied `#` before `.field`.
     fn pointer(&mut self, token: &Token) -> Result<Id, Error> {
         let mut name = String::new();
         if token.is_operator("#") {

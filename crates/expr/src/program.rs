@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::checker;
-use crate::code::{At, Code};
+use crate::code::{Code, CodeIndex};
 use crate::environment::{Environment, Prepared};
 use crate::error::Error;
 use crate::generate::generate;
@@ -13,13 +13,13 @@ use crate::rewrite;
 use crate::types::Type;
 use crate::value::Value;
 
-/// The values behind an [`Environment`], asked for one by one.
+/// Provides the values of an [`Environment`] on demand.
 pub trait Variables {
     fn variable(&self, _index: usize) -> Value<'_> {
         Value::Nil
     }
 
-    /// Calls a function. The arguments have the declared number and types.
+    /// Calls a function. Number and types of the arguments are as declared.
     fn call<'v>(
         &'v self,
         function: usize,
@@ -28,10 +28,10 @@ pub trait Variables {
     ) -> Result<Value<'v>, Error>;
 }
 
-/// An expression, ready to run any number of times.
+/// A compiled expression, which can run any number of times.
 pub struct Program {
     code: Vec<Code>,
-    start: At,
+    start: CodeIndex,
     environment: Environment,
     result: Type,
 }
@@ -57,16 +57,16 @@ impl Program {
         };
         machine.evaluate(self.start).map_err(|stop| match stop {
             Stop::Failed(error) => *error,
-            Stop::Chain => Error::new("a chain ended nowhere"),
+            Stop::Chain => Error::new("optional chain without an end"),
         })
     }
 
-    /// The type of what it yields, as far as it is known.
+    /// The static type of the result.
     pub fn result(&self) -> &Type {
         &self.result
     }
 
-    /// The type of a variable that holds the result.
+    /// The type of a variable with the result.
     pub(crate) fn declared_type(&self) -> Type {
         match &self.result {
             Type::Unknown | Type::Any | Type::Nil => Type::PointerToAny,

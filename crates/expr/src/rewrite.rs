@@ -1,7 +1,7 @@
 //! Simplifies trees as expr-lang does.
 //!
-//! Most of it only saves time, but some of it shows: what is folded away cannot fail any more, a search that stops
-//! early does not meet what would make it fail, and `5 % 0` is refused before anything runs.
+//! Most of it only saves time, but some is observable: folded operations cannot fail at run time, a search that stops
+//! early does not reach an element that would make it fail, and `5 % 0` is a compile error.
 
 mod aggregates;
 mod fold;
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::operator::Binary;
 use crate::types::Type;
 
-/// More rounds than folding ever needs.
+/// More than folding ever needs.
 const MAX_ROUNDS: usize = 1000;
 
 pub(crate) fn simplify(source: &str, tree: Tree, types: Types, root: Id) -> Result<(Tree, Types), Error> {
@@ -31,8 +31,8 @@ pub(crate) fn simplify(source: &str, tree: Tree, types: Types, root: Id) -> Resu
     rewriter.each(root, Rewriter::membership_of_range);
     rewriter.each(root, Rewriter::map_of_filter);
     rewriter.each(root, Rewriter::length_of_filter);
-    rewriter.each(root, |it, id| it.end_of_filter(id, "findLast", "last", -1));
-    rewriter.each(root, |it, id| it.end_of_filter(id, "find", "first", 0));
+    rewriter.each(root, |rewriter, id| rewriter.end_of_filter(id, "findLast", "last", -1));
+    rewriter.each(root, |rewriter, id| rewriter.end_of_filter(id, "find", "first", 0));
     rewriter.each(root, Rewriter::same_array_twice);
     rewriter.each(root, Rewriter::sum_of_range);
     rewriter.each(root, Rewriter::sum_of_array);
@@ -59,16 +59,16 @@ impl Rewriter<'_> {
         &self.tree.nodes[id]
     }
 
-    /// A new node, placed where another one is.
-    fn push(&mut self, node: Node, of: Option<Type>, at: Id) -> Id {
-        self.types.push(of);
+    /// A new node with the source position of another.
+    fn push(&mut self, node: Node, ty: Option<Type>, at: Id) -> Id {
+        self.types.push(ty);
         let place = self.tree.places[at];
         self.tree.push(node, place)
     }
 
-    fn binary(&mut self, operator: Binary, left: Id, right: Id, of: Option<Type>) -> Id {
+    fn binary(&mut self, operator: Binary, left: Id, right: Id, ty: Option<Type>) -> Id {
         let spelled = if operator == Binary::Or { "||" } else { "&&" };
-        self.push(Node::Binary { operator, spelled, left, right }, of, left)
+        self.push(Node::Binary { operator, spelled, left, right }, ty, left)
     }
 
     fn integer(&self, id: Id) -> Option<i64> {
@@ -82,7 +82,7 @@ impl Rewriter<'_> {
         matches!(self.types[id], Some(Type::Int | Type::Month | Type::Weekday))
     }
 
-    /// `x in ['a', 'b']`: a set is searched instead of an array.
+    /// `x in ['a', 'b']`: looks up a set instead of searching an array.
     fn membership(&mut self, id: Id) {
         let Node::Binary { operator: Binary::In, spelled, left, right } = *self.node(id) else { return };
         let Node::Array(items) = self.node(right) else { return };
@@ -104,7 +104,7 @@ impl Rewriter<'_> {
         self.tree.nodes[id] = Node::Binary { operator: Binary::In, spelled, left, right };
     }
 
-    /// `x in 1..9`: no array is made.
+    /// `x in 1..9`: compares the bounds instead of creating an array.
     fn membership_of_range(&mut self, id: Id) {
         let Node::Binary { operator: Binary::In, left, right, .. } = *self.node(id) else { return };
         let Node::Binary { operator: Binary::Range, left: from, right: to, .. } = *self.node(right) else {

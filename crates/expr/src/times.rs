@@ -1,4 +1,4 @@
-//! Times, durations and time zones, and what can be asked of them.
+//! Times, durations and time zones, and their methods.
 
 mod civil;
 mod duration;
@@ -19,10 +19,10 @@ use zone::Period;
 
 const SECOND: i64 = 1_000_000_000;
 
-/// The moment Go's times begin with.
+/// Go's zero time.
 const YEAR_ONE: i64 = -62_135_596_800;
 
-/// What `date` tries when no layout is given.
+/// Layouts that `date` tries when none is given.
 const LAYOUTS: [&str; 7] = [
     "2006-01-02",
     "15:04:05",
@@ -33,7 +33,7 @@ const LAYOUTS: [&str; 7] = [
     "Mon, 02 Jan 2006 15:04:05 MST",
 ];
 
-/// A moment, and the zone whose clocks it is shown by.
+/// An instant in a time zone.
 #[derive(Clone, Debug)]
 pub struct Time {
     /// Seconds since 1970.
@@ -42,8 +42,8 @@ pub struct Time {
     zone: Arc<Zone>,
 }
 
-/// A time as clocks and calendars show it.
-struct Shown {
+/// Date and time of day in the time's zone.
+struct DateTime {
     year: i64,
     month: i64,
     day: i64,
@@ -74,19 +74,19 @@ impl Time {
         }
     }
 
-    /// The time between two, as far as a duration reaches.
+    /// The difference, saturating.
     pub(crate) fn since(&self, other: &Time) -> i64 {
         let nanos = i128::from(self.unix - other.unix) * i128::from(SECOND) + i128::from(self.nanos)
             - i128::from(other.nanos);
         nanos.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
     }
 
-    fn shown(&self) -> Shown {
+    fn date_time(&self) -> DateTime {
         let period = self.zone.at(self.unix);
-        let shown = self.unix + period.offset;
-        let (days, second) = (shown.div_euclid(civil::DAY), shown.rem_euclid(civil::DAY));
+        let local = self.unix + period.offset;
+        let (days, second) = (local.div_euclid(civil::DAY), local.rem_euclid(civil::DAY));
         let (year, month, day) = civil::date(days);
-        Shown {
+        DateTime {
             year,
             month,
             day,
@@ -99,7 +99,7 @@ impl Time {
         }
     }
 
-    /// As JSON has it.
+    /// The format of JSON.
     pub(crate) fn rfc3339(&self) -> String {
         layout::format(self, "2006-01-02T15:04:05.999999999Z07:00")
     }
@@ -108,30 +108,30 @@ impl Time {
         Time { zone, ..self.clone() }
     }
 
-    /// The same time of day some years, months and days on.
+    /// Adds years, months and days; the time of day stays.
     fn add_date(&self, years: i64, months: i64, days: i64) -> Time {
-        let shown = self.shown();
-        let date = civil::days(shown.year + years, shown.month + months, shown.day) + days;
-        let clock = shown.hour * 3600 + shown.minute * 60 + shown.second;
+        let fields = self.date_time();
+        let date = civil::days(fields.year + years, fields.month + months, fields.day) + days;
+        let clock = fields.hour * 3600 + fields.minute * 60 + fields.second;
         Time { unix: self.zone.unix(date * civil::DAY + clock), ..self.clone() }
     }
 
-    /// How far it is beyond a multiple of a duration since the year one.
-    fn beyond(&self, unit: i64) -> i64 {
+    /// Remainder of the time since year one, divided by `unit`.
+    fn remainder(&self, unit: i64) -> i64 {
         let nanos = i128::from(self.unix - YEAR_ONE) * i128::from(SECOND) + i128::from(self.nanos);
         nanos.rem_euclid(i128::from(unit)) as i64
     }
 }
 
-/// As `String` of Go's times.
+/// The format of Go's `Time.String`.
 impl std::fmt::Display for Time {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&layout::format(self, "2006-01-02 15:04:05.999999999 -0700 MST"))
     }
 }
 
-/// Methods of Go's times that expressions could call there.
-const NOT_HERE: [&str; 13] = [
+/// Methods of Go's times that Rhumb does not have.
+const UNSUPPORTED_METHODS: [&str; 13] = [
     "AppendBinary",
     "AppendFormat",
     "AppendText",
@@ -147,18 +147,18 @@ const NOT_HERE: [&str; 13] = [
     "ZoneBounds",
 ];
 
-/// The method of this name, if the type has it; the error is about one that Go has.
-pub(crate) fn method(of: &Type, name: &str) -> Result<Option<Arc<Function>>, String> {
-    let function = match (of, name) {
+/// The method of this name, if the type has it; an error if only Go's type has it.
+pub(crate) fn method(ty: &Type, name: &str) -> Result<Option<Arc<Function>>, String> {
+    let function = match (ty, name) {
         (Type::Duration, _) => duration::method(name),
         (Type::Month | Type::Weekday | Type::Location, "String") => Some(Function::new([], Type::String)),
-        (Type::Time, name) if NOT_HERE.contains(&name) || name == "Zone" => {
+        (Type::Time, name) if UNSUPPORTED_METHODS.contains(&name) || name == "Zone" => {
             return Err(format!("method {name} of time.Time is not part of Rhumb"));
         }
         (Type::Time, _) => time_method(name),
         _ => None,
     };
-    Ok(function.map(|function| Arc::new(function.of(of))))
+    Ok(function.map(|function| Arc::new(function.with_receiver(ty))))
 }
 
 fn time_method(name: &str) -> Option<Function> {
@@ -184,13 +184,13 @@ fn time_method(name: &str) -> Option<Function> {
     })
 }
 
-/// Calls a method; None if the value is of a kind that has none.
+/// Calls a method; None if the type has no methods.
 pub(crate) fn call<'v>(
     base: &Value<'v>,
     name: &str,
     arguments: &[Value<'v>],
 ) -> Option<Result<Value<'v>, Error>> {
-    let of = match base {
+    let ty = match base {
         Value::Duration(_) => Type::Duration,
         Value::Time(_) => Type::Time,
         Value::Month(_) => Type::Month,
@@ -198,9 +198,9 @@ pub(crate) fn call<'v>(
         Value::Location(_) => Type::Location,
         _ => return None,
     };
-    // What the checker did not see may have any name and any number of arguments.
-    let Ok(Some(method)) = method(&of, name) else {
-        return Some(Err(Error::new(format!("cannot fetch {name} from {of}"))));
+    // Calls on unknown types are not checked: name and number of arguments may be wrong.
+    let Ok(Some(method)) = method(&ty, name) else {
+        return Some(Err(Error::new(format!("cannot fetch {name} from {ty}"))));
     };
     if method.parameters.len() != arguments.len() {
         return Some(Err(Error::new(format!("invalid number of arguments to call {name}"))));
@@ -216,14 +216,14 @@ fn call_time<'v>(time: &Time, name: &str, arguments: &[Value<'v>]) -> Result<Val
     let order = |other: &Time| time.instant().cmp(&other.instant());
     let nanos = |unit: i64| time.unix.wrapping_mul(SECOND / unit).wrapping_add(i64::from(time.nanos) / unit);
     Ok(match (name, arguments) {
-        ("Year", _) => Value::Int(time.shown().year),
-        ("Month", _) => Value::Month(time.shown().month as u8),
-        ("Day", _) => Value::Int(time.shown().day),
-        ("YearDay", _) => Value::Int(time.shown().day_of_year),
-        ("Weekday", _) => Value::Weekday(time.shown().weekday as u8),
-        ("Hour", _) => Value::Int(time.shown().hour),
-        ("Minute", _) => Value::Int(time.shown().minute),
-        ("Second", _) => Value::Int(time.shown().second),
+        ("Year", _) => Value::Int(time.date_time().year),
+        ("Month", _) => Value::Month(time.date_time().month as u8),
+        ("Day", _) => Value::Int(time.date_time().day),
+        ("YearDay", _) => Value::Int(time.date_time().day_of_year),
+        ("Weekday", _) => Value::Weekday(time.date_time().weekday as u8),
+        ("Hour", _) => Value::Int(time.date_time().hour),
+        ("Minute", _) => Value::Int(time.date_time().minute),
+        ("Second", _) => Value::Int(time.date_time().second),
         ("Nanosecond", _) => Value::Int(i64::from(time.nanos)),
         ("Unix", _) => Value::Int(time.unix),
         ("UnixMilli", _) => Value::Int(nanos(1_000_000)),
@@ -231,14 +231,15 @@ fn call_time<'v>(time: &Time, name: &str, arguments: &[Value<'v>]) -> Result<Val
         ("UnixNano", _) => Value::Int(nanos(1)),
         ("String", _) => Value::text(time.to_string()),
         ("Format", [layout]) => {
-            let layout = layout.as_str().ok_or_else(|| Error::new("the layout is no text"))?;
+            let layout =
+                layout.as_str().ok_or_else(|| Error::new("layout: expected a string of valid UTF-8"))?;
             Value::text(layout::format(time, layout))
         }
         ("Add", [Value::Duration(by)]) => Value::Time(time.plus(*by)),
-        ("Truncate", [Value::Duration(unit)]) if *unit > 0 => Value::Time(time.plus(-time.beyond(*unit))),
+        ("Truncate", [Value::Duration(unit)]) if *unit > 0 => Value::Time(time.plus(-time.remainder(*unit))),
         ("Round", [Value::Duration(unit)]) if *unit > 0 => {
-            let beyond = time.beyond(*unit);
-            Value::Time(time.plus(if beyond < unit - beyond { -beyond } else { unit - beyond }))
+            let remainder = time.remainder(*unit);
+            Value::Time(time.plus(if remainder < unit - remainder { -remainder } else { unit - remainder }))
         }
         ("Truncate" | "Round", [Value::Duration(_)]) => Value::Time(time.clone()),
         ("AddDate", [Value::Int(years), Value::Int(months), Value::Int(days)]) => {
@@ -285,8 +286,8 @@ pub(crate) fn date<'v>(arguments: &[Value<'v>]) -> Result<Value<'v>, Error> {
             let date = text(date)?;
             LAYOUTS.iter().find_map(|layout| layout::parse(layout, &date, zone))
         }
-        [date, written] => layout::parse(&text(written)?, &text(date)?, zone),
-        [date, written, Value::Location(zone)] => layout::parse(&text(written)?, &text(date)?, Some(zone)),
+        [date, layout] => layout::parse(&text(layout)?, &text(date)?, zone),
+        [date, layout, Value::Location(zone)] => layout::parse(&text(layout)?, &text(date)?, Some(zone)),
         _ => None,
     };
     let failed = || Error::new(format!("invalid date {}", arguments.first().unwrap_or(&Value::Nil)));

@@ -1,8 +1,8 @@
-//! The words of an expression.
+//! Tokens.
 
 use std::fmt;
 
-/// What a token is; the names show in error messages.
+/// The kind of a token; error messages print it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Identifier,
@@ -17,11 +17,11 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Token {
     pub kind: Kind,
-    /// Where it begins, in characters.
+    /// Position of its first character.
     pub at: usize,
-    /// Its text; of strings and bytes what they stand for.
+    /// Its text; the unescaped value for strings and bytes.
     pub text: String,
-    /// The value of a bytes literal, which need not be text.
+    /// The value of a bytes literal, which may be invalid UTF-8.
     pub bytes: Vec<u8>,
 }
 
@@ -39,7 +39,7 @@ impl Token {
     }
 }
 
-/// `Operator("+")`, or only the kind where there is no text.
+/// `Operator("+")`, or only the kind if the text is empty.
 impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.kind {
@@ -59,7 +59,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// Octets in quotes, those that are no text as Go escapes them.
+/// Quoted octets, with invalid UTF-8 escaped as in Go.
 fn quoted_octets(octets: &[u8]) -> String {
     let mut out = String::from("\"");
     for chunk in octets.utf8_chunks() {

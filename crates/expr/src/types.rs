@@ -1,4 +1,4 @@
-//! What is known about a value before the program runs.
+//! Static types.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,35 +8,35 @@ use crate::environment::Function;
 /// The type of an expression, printed as Go prints it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
-    /// Nothing is known.
+    /// No static type is known.
     Unknown,
     /// Anything, by declaration.
     Any,
-    /// How CoreDNS's `template` declares a variable of which nothing is known.
+    /// CoreDNS's `template` declares variables of unknown type so.
     PointerToAny,
     Nil,
     Bool,
     Int,
-    /// An integer that is none of the language's own: what methods of times yield.
+    /// The result of some methods of times; the language itself has only `int`.
     Int64,
     /// One octet of a string or of bytes.
     Byte,
     Float,
     String,
     Bytes,
-    /// An array, with what is known about its elements beyond their Go type.
+    /// The Go type of the elements, and their static type if it is more precise.
     Array(Elements, Option<Arc<Type>>),
     Map(MapType),
     Duration,
     Time,
     /// A time zone.
     Location,
-    /// The same, in places where Go looks behind pointers.
+    /// The time zone behind Go's pointer.
     LocationItself,
     Month,
     Weekday,
     Function(Arc<Function>),
-    /// A function of the language itself, named but not called.
+    /// A builtin function that is named but not called.
     Builtin(&'static str),
 }
 
@@ -97,7 +97,7 @@ impl Type {
         Type::Array(Elements::Any, Some(Arc::new(element)))
     }
 
-    /// Anything may come at run time.
+    /// Whether the value can have any type at run time.
     pub(crate) fn is_unknown(&self) -> bool {
         matches!(self, Type::Unknown | Type::Any)
     }
@@ -114,7 +114,7 @@ impl Type {
         matches!(self, Type::Array(..) | Type::Bytes)
     }
 
-    /// What a pointer points to.
+    /// The type behind a pointer; other types stay.
     pub(crate) fn pointee(&self) -> Type {
         match self {
             Type::PointerToAny => Type::Any,
@@ -135,7 +135,7 @@ impl Type {
         }
     }
 
-    /// The type without what only the checker knows about it.
+    /// The Go type, without the checker's knowledge about elements.
     pub(crate) fn plain(&self) -> Type {
         match self {
             Type::Array(elements, _) => Type::Array(*elements, None),
@@ -143,7 +143,7 @@ impl Type {
         }
     }
 
-    /// Whether Go lets a value of this type be used as one of the other.
+    /// Go's assignability.
     pub(crate) fn assignable_to(&self, other: &Type) -> bool {
         match (self, other) {
             (Type::Nil, _) => matches!(
@@ -167,13 +167,13 @@ impl Type {
         let either = |test: fn(&Type) -> bool| test(self) || test(other);
         let both = |test: fn(&Type) -> bool| test(self) && test(other);
         either(Type::is_unknown)
-            || either(|it| *it == Type::Nil)
+            || either(|ty| *ty == Type::Nil)
             || both(Type::is_number)
             || both(Type::is_array)
             || self.assignable_to(other)
     }
 
-    /// One side is not known, and the other is not known either or passes the test.
+    /// One type is unknown, and the other is unknown too or passes the test.
     pub(crate) fn maybe_with(&self, other: &Type, test: impl Fn(&Type) -> bool) -> bool {
         match (self.is_unknown(), other.is_unknown()) {
             (true, true) => true,

@@ -1,4 +1,4 @@
-//! What expressions compute with.
+//! Values of expressions.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::times::{Time, Zone};
 use crate::types::{Elements, MapType};
 
-/// A value. Texts are octets, as in Go: a slice may cut a character in two.
+/// A value. Strings are octets, as in Go: a slice may split a character.
 #[derive(Clone, Debug)]
 pub enum Value<'v> {
     Nil,
@@ -31,23 +31,23 @@ pub enum Value<'v> {
     Weekday(u8),
     /// A function of the environment, by its index.
     Function(usize),
-    /// All variables and functions, by their names: `$env`.
+    /// `$env`: all variables and functions by name.
     Environment,
 }
 
-/// An array; shared, since values are copied often.
+/// A shared array, because values are cloned often.
 #[derive(Clone, Debug)]
 pub struct Array<'v> {
     pub items: Arc<Vec<Value<'v>>>,
     pub elements: Elements,
-    /// Go's `nil` of an array type: empty, and `??` takes it for nothing.
+    /// Go's nil slice: empty, and nil for `??`.
     pub nil: bool,
 }
 
 #[derive(Clone, Debug)]
 pub struct Map<'v> {
     pub entries: BTreeMap<Key<'v>, Value<'v>>,
-    pub of: MapType,
+    pub map_type: MapType,
 }
 
 /// A value that can be a key.
@@ -56,7 +56,7 @@ pub enum Key<'v> {
     Nil,
     Int(i64),
     Byte(u8),
-    /// In the order of numbers, by their bits.
+    /// The bits of the float.
     Float(u64),
     String(Cow<'v, [u8]>),
     Bool(bool),
@@ -83,7 +83,7 @@ impl<'v> Value<'v> {
 }
 
 impl Value<'_> {
-    /// The text of a string, unless it was cut inside a character.
+    /// The text of a string, if it is valid UTF-8.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(text) => std::str::from_utf8(text).ok(),
@@ -93,12 +93,12 @@ impl Value<'_> {
 }
 
 impl<'v> Value<'v> {
-    /// Nothing, or Go's nothing of an array type.
+    /// Nil, or Go's nil slice.
     pub(crate) fn is_nil(&self) -> bool {
         matches!(self, Value::Nil | Value::Array(Array { nil: true, .. }))
     }
 
-    /// How many elements or octets it has; None if it is nothing that can be indexed.
+    /// Number of elements or octets; None if it cannot be indexed.
     pub(crate) fn length(&self) -> Option<usize> {
         Some(match self {
             Value::String(text) | Value::Bytes(text) => text.len(),
@@ -107,7 +107,7 @@ impl<'v> Value<'v> {
         })
     }
 
-    /// The element or octet at a place.
+    /// The element or octet at an index.
     pub(crate) fn at(&self, index: usize) -> Option<Value<'v>> {
         match self {
             Value::String(text) | Value::Bytes(text) => text.get(index).map(|octet| Value::Byte(*octet)),
@@ -116,7 +116,7 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// Its Go type.
+    /// The Go type.
     pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Value::Nil => "<nil>",
@@ -132,7 +132,7 @@ impl<'v> Value<'v> {
                 Elements::Int => "[]int",
                 Elements::Float => "[]float64",
             },
-            Value::Map(map) => match map.of {
+            Value::Map(map) => match map.map_type {
                 MapType::StringToAny => "map[string]interface {}",
                 MapType::AnyToAny => "map[interface {}]interface {}",
                 MapType::AnyToArray => "map[interface {}][]interface {}",
@@ -149,9 +149,9 @@ impl<'v> Value<'v> {
 }
 
 impl<'v> Map<'v> {
-    /// A value as a key of this map; nothing stands for Go's zero key.
+    /// The value as a key of this map; nil becomes Go's zero key.
     pub(crate) fn key(&self, value: &Value<'v>) -> Result<Key<'v>, Error> {
-        match (self.of, value) {
+        match (self.map_type, value) {
             (MapType::StringToAny, Value::String(text)) => Ok(Key::String(text.clone())),
             (MapType::StringToAny, Value::Nil) => Ok(Key::String(Cow::Borrowed(b""))),
             (MapType::StringToAny, other) => Err(Error::new(format!(

@@ -1,4 +1,4 @@
-//! What goes on both sides of an operator.
+//! The operand types of binary operators.
 
 use super::Checker;
 use crate::ast::{Id, Node};
@@ -7,7 +7,7 @@ use crate::operator::Binary;
 use crate::types::{MapType, Type};
 
 impl Checker<'_> {
-    /// The leftmost first; a hundred operators in a row are no hundred levels of depth.
+    /// Checks operators in a row from the left, without recursion: a hundred of them are not a hundred levels deep.
     pub(super) fn operators_in_a_row(&mut self, top: Id) -> Result<Type, Error> {
         let mut row = Vec::new();
         let mut at = top;
@@ -41,9 +41,9 @@ impl Checker<'_> {
         let maybe = |test: fn(&Type) -> bool| l.maybe_with(&r, test);
         let found = match operator {
             Binary::Equal | Binary::NotEqual => l.comparable_to(&r).then_some(Bool),
-            Binary::Or | Binary::And => (l == Bool && r == Bool || maybe(|of| *of == Bool)).then_some(Bool),
+            Binary::Or | Binary::And => (l == Bool && r == Bool || maybe(|ty| *ty == Bool)).then_some(Bool),
             Binary::Less | Binary::More | Binary::LessOrEqual | Binary::MoreOrEqual => {
-                let ordered = |of: &Type| of.is_number() || matches!(of, String | Time | Duration);
+                let ordered = |ty: &Type| ty.is_number() || matches!(ty, String | Time | Duration);
                 let same = numbers || l == r && ordered(&l);
                 (same || l.maybe_with(&r, ordered)).then_some(Bool)
             }
@@ -51,13 +51,13 @@ impl Checker<'_> {
                 _ if numbers => Some(promoted),
                 (Time, Time) | (Duration, Duration) => Some(Duration),
                 (Time, Duration) => Some(Time),
-                _ => maybe(|of| of.is_number() || matches!(of, Time | Duration)).then_some(Unknown),
+                _ => maybe(|ty| ty.is_number() || matches!(ty, Time | Duration)).then_some(Unknown),
             },
             Binary::Multiply => match (&l, &r) {
                 _ if numbers => Some(promoted),
                 (Duration, Duration) => Some(Duration),
                 (Duration, other) | (other, Duration) if other.is_number() => Some(Duration),
-                _ => maybe(|of| of.is_number() || *of == Duration).then_some(Unknown),
+                _ => maybe(|ty| ty.is_number() || *ty == Duration).then_some(Unknown),
             },
             Binary::Divide | Binary::Power => (numbers || maybe(Type::is_number)).then_some(Float),
             Binary::Modulo => (l.is_integer() && r.is_integer() || maybe(Type::is_integer)).then_some(Int),
@@ -66,17 +66,17 @@ impl Checker<'_> {
                 (String, String) => Some(String),
                 (Time, Duration) | (Duration, Time) => Some(Time),
                 (Duration, Duration) => Some(Duration),
-                _ => maybe(|of| of.is_number() || matches!(of, String | Time | Duration)).then_some(Unknown),
+                _ => maybe(|ty| ty.is_number() || matches!(ty, String | Time | Duration)).then_some(Unknown),
             },
             Binary::In => return self.membership(id, spelled, &l, &r),
             Binary::Matches => {
                 if let Node::String(pattern) = &self.tree.nodes[right] {
                     golang::Regexp::compile(pattern).map_err(|message| self.error(id, message))?;
                 }
-                (matches!(l, String | Bytes) && r == String || maybe(|of| *of == String)).then_some(Bool)
+                (matches!(l, String | Bytes) && r == String || maybe(|ty| *ty == String)).then_some(Bool)
             }
             Binary::Contains | Binary::StartsWith | Binary::EndsWith => {
-                (l == String && r == String || maybe(|of| *of == String)).then_some(Bool)
+                (l == String && r == String || maybe(|ty| *ty == String)).then_some(Bool)
             }
             Binary::Range => {
                 (l.is_integer() && r.is_integer() || maybe(Type::is_integer)).then(|| Type::array(Int))
@@ -94,10 +94,10 @@ impl Checker<'_> {
 
     /// `needle in haystack`
     fn membership(&self, id: Id, spelled: &str, l: &Type, r: &Type) -> Result<Type, Error> {
-        let fine = match r {
+        let valid = match r {
             Type::Time => *l == Type::String || l.is_unknown(),
-            Type::Map(of) => {
-                let key = if *of == MapType::StringToAny { Type::String } else { Type::Any };
+            Type::Map(ty) => {
+                let key = if *ty == MapType::StringToAny { Type::String } else { Type::Any };
                 if !l.is_unknown() && !l.assignable_to(&key) {
                     return Err(self.error(id, format!("cannot use {l} as type {key} in map key")));
                 }
@@ -113,7 +113,7 @@ impl Checker<'_> {
             Type::String => l.is_unknown(),
             _ => r.is_unknown(),
         };
-        if fine { Ok(Type::Bool) } else { Err(self.mismatch(id, spelled, l, r)) }
+        if valid { Ok(Type::Bool) } else { Err(self.mismatch(id, spelled, l, r)) }
     }
 
     fn mismatch(&self, id: Id, spelled: &str, l: &Type, r: &Type) -> Error {

@@ -1,4 +1,4 @@
-//! What the language's own functions take and yield.
+//! Argument and result types of builtin functions.
 
 use super::{Checker, kind};
 use crate::ast::{BuiltinCall, Id, Node};
@@ -27,19 +27,19 @@ impl Checker<'_> {
         if forms.is_empty() {
             let mut types = Vec::with_capacity(arguments.len());
             for argument in arguments {
-                let of = self.visit(*argument)?;
-                types.push(if of.is_unknown() { Type::Any } else { of.plain() });
+                let ty = self.visit(*argument)?;
+                types.push(if ty.is_unknown() { Type::Any } else { ty.plain() });
             }
             return validate(name, &types).map_err(|message| self.error(id, message));
         }
-        let mut refused = None;
+        let mut mismatch = None;
         for (parameters, result) in forms {
             match self.arguments(id, name, &parameters, arguments)? {
                 Ok(()) => return Ok(result),
-                Err(error) => refused = Some(error),
+                Err(error) => mismatch = Some(error),
             }
         }
-        Err(refused.unwrap_or_else(|| self.error(id, format!("no matching overload for {name}"))))
+        Err(mismatch.unwrap_or_else(|| self.error(id, format!("no matching overload for {name}"))))
     }
 
     fn get(&mut self, id: Id, arguments: &[Id]) -> Result<Type, Error> {
@@ -47,57 +47,57 @@ impl Checker<'_> {
             let got = arguments.len();
             return Err(self.error(id, format!("invalid number of arguments (expected 2, got {got})")));
         };
-        let (of, index) = (self.visit(base)?, self.visit(property)?.pointee());
+        let (ty, index) = (self.visit(base)?, self.visit(property)?.pointee());
         if matches!(&self.tree.nodes[base], Node::Identifier(name) if name == "$env") {
             let Node::String(name) = &self.tree.nodes[property] else { return Ok(Type::Unknown) };
-            return Ok(self.environment.find(name).map_or(Type::Unknown, |(_, of)| of.clone()));
+            return Ok(self.environment.find(name).map_or(Type::Unknown, |(_, ty)| ty.clone()));
         }
-        match &of {
-            _ if of.is_unknown() => Ok(Type::Unknown),
+        match &ty {
+            _ if ty.is_unknown() => Ok(Type::Unknown),
             Type::Array(..) | Type::Bytes if !index.is_integer() && !index.is_unknown() => {
                 Err(self.error(property, format!("non-integer slice index {index}")))
             }
             Type::Map(MapType::StringToAny) if index != Type::String && !index.is_unknown() => {
-                let message = format!("cannot use {index} to get an element from {of}");
+                let message = format!("cannot use {index} to get an element from {ty}");
                 Err(self.error(property, message))
             }
-            Type::Array(..) | Type::Bytes | Type::Map(_) => Ok(of.element()),
-            _ => Err(self.error(base, format!("type {of} does not support indexing"))),
+            Type::Array(..) | Type::Bytes | Type::Map(_) => Ok(ty.element()),
+            _ => Err(self.error(base, format!("type {ty} does not support indexing"))),
         }
     }
 }
 
-/// The functions that judge their arguments one by one.
+/// Functions without fixed overloads.
 fn validate(name: &str, types: &[Type]) -> Result<Type, String> {
     let count = types.len();
-    let exactly = |wanted: usize| {
-        let wrong = format!("invalid number of arguments (expected {wanted}, got {count})");
-        if count == wanted { Ok(()) } else { Err(wrong) }
+    let exactly = |expected: usize| {
+        let wrong = format!("invalid number of arguments (expected {expected}, got {count})");
+        if count == expected { Ok(()) } else { Err(wrong) }
     };
     let array = Type::Array(Elements::Any, None);
-    let number_or_any = |of: &Type| matches!(family(of), "number" | "interface");
-    let array_or_any = |of: &Type| matches!(family(of), "array" | "interface");
+    let number_or_any = |ty: &Type| matches!(family(ty), "number" | "interface");
+    let array_or_any = |ty: &Type| matches!(family(ty), "array" | "interface");
     match name {
         "len" => {
             exactly(1)?;
-            let fine = matches!(family(&types[0]), "array" | "map" | "string" | "interface");
-            if fine {
+            let valid = matches!(family(&types[0]), "array" | "map" | "string" | "interface");
+            if valid {
                 Ok(Type::Int)
             } else {
-                Err(format!("invalid argument for len (type {})", shown(&types[0])))
+                Err(format!("invalid argument for len (type {})", printed(&types[0])))
             }
         }
         "abs" | "ceil" | "floor" | "round" => {
             exactly(1)?;
             if !number_or_any(&types[0]) {
-                return Err(format!("invalid argument for {name} (type {})", shown(&types[0])));
+                return Err(format!("invalid argument for {name} (type {})", printed(&types[0])));
             }
             Ok(if name == "abs" { types[0].clone() } else { Type::Float })
         }
         "int" | "float" => {
             exactly(1)?;
             if !number_or_any(&types[0]) && types[0] != Type::String {
-                return Err(format!("invalid argument for {name} (type {})", shown(&types[0])));
+                return Err(format!("invalid argument for {name} (type {})", printed(&types[0])));
             }
             Ok(if name == "int" { Type::Int } else { Type::Float })
         }
@@ -105,11 +105,11 @@ fn validate(name: &str, types: &[Type]) -> Result<Type, String> {
             if count == 0 {
                 return Err(format!("not enough arguments to call {name}"));
             }
-            for of in types {
-                match family(of) {
+            for ty in types {
+                match family(ty) {
                     "interface" | "array" => return Ok(Type::Any),
                     "number" => {}
-                    _ => return Err(format!("invalid argument for {name} (type {})", shown(of))),
+                    _ => return Err(format!("invalid argument for {name} (type {})", printed(ty))),
                 }
             }
             Ok(types[0].clone())
@@ -133,16 +133,16 @@ fn validate(name: &str, types: &[Type]) -> Result<Type, String> {
             match family(&types[0]) {
                 "interface" => Ok(Type::Any),
                 "array" => Ok(types[0].element()),
-                _ => Err(format!("cannot get {name} element from {}", shown(&types[0]))),
+                _ => Err(format!("cannot get {name} element from {}", printed(&types[0]))),
             }
         }
         "take" => {
             exactly(2)?;
             if !array_or_any(&types[0]) {
-                return Err(format!("cannot take from {}", shown(&types[0])));
+                return Err(format!("cannot take from {}", printed(&types[0])));
             }
             if !matches!(kind(&types[1].pointee()), "int" | "int64" | "interface") {
-                return Err(format!("cannot take {} elements", shown(&types[1])));
+                return Err(format!("cannot take {} elements", printed(&types[1])));
             }
             Ok(types[0].clone())
         }
@@ -150,8 +150,8 @@ fn validate(name: &str, types: &[Type]) -> Result<Type, String> {
             exactly(1)?;
             match (family(&types[0]), name) {
                 ("interface" | "map", _) => Ok(array),
-                (_, "toPairs") => Err(format!("cannot transform {} to pairs", shown(&types[0]))),
-                _ => Err(format!("cannot get {name} from {}", shown(&types[0]))),
+                (_, "toPairs") => Err(format!("cannot transform {} to pairs", printed(&types[0]))),
+                _ => Err(format!("cannot get {name} from {}", printed(&types[0]))),
             }
         }
         "fromPairs" => {
@@ -159,7 +159,7 @@ fn validate(name: &str, types: &[Type]) -> Result<Type, String> {
             if array_or_any(&types[0]) {
                 return Ok(Type::Map(MapType::AnyToAny));
             }
-            Err(format!("cannot transform {} from pairs", shown(&types[0])))
+            Err(format!("cannot transform {} from pairs", printed(&types[0])))
         }
         "reverse" | "uniq" | "flatten" | "concat" => {
             if name == "concat" {
@@ -169,8 +169,8 @@ fn validate(name: &str, types: &[Type]) -> Result<Type, String> {
             } else {
                 exactly(1)?;
             }
-            match types.iter().find(|of| !array_or_any(of)) {
-                Some(of) => Err(format!("cannot {name} {}", shown(of))),
+            match types.iter().find(|ty| !array_or_any(ty)) {
+                Some(ty) => Err(format!("cannot {name} {}", printed(ty))),
                 None => Ok(array),
             }
         }
@@ -178,9 +178,9 @@ fn validate(name: &str, types: &[Type]) -> Result<Type, String> {
     }
 }
 
-/// The kinds of Go types as far as these functions care.
-fn family(of: &Type) -> &'static str {
-    match of {
+/// Go's kinds, with all numbers and all arrays merged.
+fn family(ty: &Type) -> &'static str {
+    match ty {
         Type::Nil => "invalid",
         Type::Any | Type::Unknown | Type::PointerToAny => "interface",
         Type::Array(..) | Type::Bytes => "array",
@@ -191,7 +191,7 @@ fn family(of: &Type) -> &'static str {
     }
 }
 
-/// Go's way to print the type of nothing.
-fn shown(of: &Type) -> String {
-    if *of == Type::Nil { "%!s(<nil>)".to_owned() } else { of.to_string() }
+/// The type as Go prints it, also the nil type.
+fn printed(ty: &Type) -> String {
+    if *ty == Type::Nil { "%!s(<nil>)".to_owned() } else { ty.to_string() }
 }

@@ -20,19 +20,19 @@ impl Checker<'_> {
             return Err(self.error(id, "map[string]interface {} is not callable"));
         }
         match self.visit(callee)? {
-            of if of.is_unknown() => Ok(Type::Unknown),
+            ty if ty.is_unknown() => Ok(Type::Unknown),
             Type::Builtin(builtin) => self.builtin_function(id, builtin, arguments),
             Type::Nil => Err(self.error(id, format!("{name} is nil; cannot call nil as function"))),
             Type::Function(function) => {
                 self.arguments(id, name, &function.parameters, arguments)??;
                 Ok(function.result.plain())
             }
-            of => Err(self.error(id, format!("{of} is not callable"))),
+            ty => Err(self.error(id, format!("{ty} is not callable"))),
         }
     }
 
-    /// Checks arguments against parameters. The outer error is one inside an argument; the inner one, that they do
-    /// not fit, may still be forgiven if the function comes in another form.
+    /// Checks arguments against parameters. The outer error is one inside an argument; after the inner one, a mismatch,
+    /// another overload may still match.
     pub(super) fn arguments(
         &mut self,
         id: Id,
@@ -44,24 +44,24 @@ impl Checker<'_> {
             for argument in arguments {
                 self.visit(*argument)?;
             }
-            let what = if arguments.len() > parameters.len() { "too many" } else { "not enough" };
-            return Ok(Err(self.error(id, format!("{what} arguments to call {name}"))));
+            let problem = if arguments.len() > parameters.len() { "too many" } else { "not enough" };
+            return Ok(Err(self.error(id, format!("{problem} arguments to call {name}"))));
         }
-        for (argument, wanted) in arguments.iter().zip(parameters) {
-            let given = self.visit(*argument)?;
-            if wanted.is_integer() && given.is_integer() {
+        for (argument, parameter) in arguments.iter().zip(parameters) {
+            let ty = self.visit(*argument)?;
+            if parameter.is_integer() && ty.is_integer() {
                 continue;
             }
-            if given == Type::Nil {
-                if matches!(wanted, Type::Any | Type::PointerToAny | Type::Location) {
+            if ty == Type::Nil {
+                if matches!(parameter, Type::Any | Type::PointerToAny | Type::Location) {
                     continue;
                 }
-                let message = format!("cannot use nil as argument (type {wanted}) to call {name}");
+                let message = format!("cannot use nil as argument (type {parameter}) to call {name}");
                 return Ok(Err(self.error(*argument, message)));
             }
-            let fits = given.assignable_to(wanted) || given.pointee().assignable_to(wanted);
-            if !fits && !given.is_unknown() {
-                let message = format!("cannot use {given} as argument (type {wanted}) to call {name} ");
+            let fits = ty.assignable_to(parameter) || ty.pointee().assignable_to(parameter);
+            if !fits && !ty.is_unknown() {
+                let message = format!("cannot use {ty} as argument (type {parameter}) to call {name} ");
                 return Ok(Err(self.error(*argument, message)));
             }
         }

@@ -23,32 +23,32 @@ impl Checker<'_> {
         if matches!(&tree.nodes[base], Node::Identifier(name) if name == "$env") {
             let Some(name) = name else { return Ok(Type::Unknown) };
             return match self.environment.find(name) {
-                Some((_, of)) => Ok(of.clone()),
+                Some((_, ty)) => Ok(ty.clone()),
                 None if optional => Ok(Type::Unknown),
                 None => Err(self.error(id, format!("unknown name {name}"))),
             };
         }
-        let (of, index) = (self.visit(base)?, self.visit(property)?);
-        if of.is_unknown() {
+        let (ty, index) = (self.visit(base)?, self.visit(property)?);
+        if ty.is_unknown() {
             return Ok(Type::Unknown);
         }
         if let Some(name) = name {
-            if of == Type::Nil {
+            if ty == Type::Nil {
                 return Err(self.error(id, format!("type nil has no field {name}")));
             }
-            if let Some(method) = times::method(&of, name).map_err(|message| self.error(id, message))? {
+            if let Some(method) = times::method(&ty, name).map_err(|message| self.error(id, message))? {
                 return Ok(Type::Function(method));
             }
         }
-        let (of, index) = (of.pointee(), index.pointee());
-        match &of {
+        let (ty, index) = (ty.pointee(), index.pointee());
+        match &ty {
             Type::Map(map) => {
                 let key = if *map == MapType::StringToAny { Type::String } else { Type::Any };
                 if !index.assignable_to(&key) && !index.is_unknown() {
-                    let message = format!("cannot use {index} to get an element from {of}");
+                    let message = format!("cannot use {index} to get an element from {ty}");
                     return Err(self.error(property, message));
                 }
-                return Ok(of.element());
+                return Ok(ty.element());
             }
             Type::Array(..) | Type::Bytes => {
                 if !index.is_integer() && !index.is_unknown() {
@@ -56,14 +56,14 @@ impl Checker<'_> {
                         format!("array elements can only be selected using an integer (got {index})");
                     return Err(self.error(property, message));
                 }
-                return Ok(of.element());
+                return Ok(ty.element());
             }
             _ => {}
         }
         Err(match name {
-            Some(name) if method => self.error(id, format!("type {of} has no method {name}")),
-            Some(name) => self.error(id, format!("type {of} has no field {name}")),
-            None => self.error(id, format!("type {of}[{index}] is undefined")),
+            Some(name) if method => self.error(id, format!("type {ty} has no method {name}")),
+            Some(name) => self.error(id, format!("type {ty} has no field {name}")),
+            None => self.error(id, format!("type {ty}[{index}] is undefined")),
         })
     }
 
@@ -74,12 +74,12 @@ impl Checker<'_> {
         from: Option<Id>,
         to: Option<Id>,
     ) -> Result<Type, Error> {
-        let of = self.visit(base)?;
-        if of.is_unknown() {
+        let ty = self.visit(base)?;
+        if ty.is_unknown() {
             return Ok(Type::Unknown);
         }
-        if of != Type::String && !of.is_array() {
-            return Err(self.error(id, format!("cannot slice {of}")));
+        if ty != Type::String && !ty.is_array() {
+            return Err(self.error(id, format!("cannot slice {ty}")));
         }
         for bound in [from, to].into_iter().flatten() {
             let index = self.visit(bound)?.pointee();
@@ -87,6 +87,6 @@ impl Checker<'_> {
                 return Err(self.error(bound, format!("non-integer slice index {index}")));
             }
         }
-        Ok(of)
+        Ok(ty)
     }
 }

@@ -1,4 +1,4 @@
-//! The functions that look at every element of an array.
+//! Builtin functions that apply a predicate to every element of an array.
 
 use super::{Checker, Predicate};
 use crate::ast::BuiltinCall;
@@ -46,8 +46,8 @@ impl Checker<'_> {
                 _ => self.error(predicate, "predicate should has one input and one output param"),
             });
         }
-        let asks = !matches!(name, "map" | "sum" | "groupBy" | "sortBy" | "reduce");
-        if asks && yielded != Type::Bool && !yielded.is_unknown() {
+        let is_test = !matches!(name, "map" | "sum" | "groupBy" | "sortBy" | "reduce");
+        if is_test && yielded != Type::Bool && !yielded.is_unknown() {
             let message = format!("predicate should return boolean (got {})", yielded.plain());
             return Err(self.error(predicate, message));
         }

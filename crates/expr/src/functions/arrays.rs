@@ -1,4 +1,4 @@
-//! Functions of arrays.
+//! Builtin functions on arrays.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::value::{Array, Value};
 
 type Result<'v> = std::result::Result<Value<'v>, Error>;
 
-/// Arrays nested deeper than this are not flattened.
+/// Nesting limit of `flatten`.
 const MAX_DEPTH: usize = 128;
 
 /// The elements of an array.
@@ -34,11 +34,11 @@ pub(super) fn last<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
     Ok(last.and_then(|last| value.at(last)).unwrap_or(Value::Nil))
 }
 
-/// An element, or nothing where there is none.
+/// An element, or nil.
 pub(super) fn get<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
     let [base, property] = arguments else { return Ok(Value::Nil) };
     if let Value::Map(map) = base {
-        let nothing = match map.of {
+        let nothing = match map.map_type {
             MapType::StringToAny | MapType::AnyToAny | MapType::AnyToArray => Value::Nil,
         };
         return Ok(map.entries.get(&map.key(property)?).cloned().unwrap_or(nothing));

@@ -1,4 +1,4 @@
-//! Functions of maps.
+//! Builtin functions on maps.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,5 +46,5 @@ pub(super) fn from_pairs<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<
         }
         entries.insert(Key::of(&key)?, value);
     }
-    Ok(Value::Map(Arc::new(Map { entries, of: MapType::AnyToAny })))
+    Ok(Value::Map(Arc::new(Map { entries, map_type: MapType::AnyToAny })))
 }

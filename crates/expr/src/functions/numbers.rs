@@ -1,4 +1,4 @@
-//! Functions of numbers.
+//! Builtin functions on numbers.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use crate::value::Value;
 
 type Result<'v> = std::result::Result<Value<'v>, Error>;
 
-fn refused(name: &str, value: &Value<'_>) -> Error {
+fn invalid_argument(name: &str, value: &Value<'_>) -> Error {
     Error::new(format!("invalid argument for {name} (type {})", value.type_name()))
 }
 
@@ -20,7 +20,7 @@ pub(super) fn abs<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
         Value::Int(value) => Value::Int(value.wrapping_abs()),
         Value::Byte(value) => Value::Byte(*value),
         Value::Float(value) => Value::Float(if *value < 0.0 { -value } else { *value }),
-        other => return Err(refused("abs", other)),
+        other => return Err(invalid_argument("abs", other)),
     })
 }
 
@@ -53,7 +53,7 @@ pub(super) fn float<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
     }))
 }
 
-/// The least or the greatest, which is where the others stand in `order` to it no more.
+/// The maximum for `Less`, the minimum for `Greater`: replaces the best value while it compares as `order` to another.
 pub(super) fn extreme<'v>(arguments: &[Value<'v>], order: Ordering) -> Result<'v> {
     let name = if order == Ordering::Less { "max" } else { "min" };
     let mut best: Option<Value<'v>> = None;
@@ -66,7 +66,7 @@ pub(super) fn extreme<'v>(arguments: &[Value<'v>], order: Ordering) -> Result<'v
             }
             _ if Number::of(argument).is_some() => take_better(&mut best, argument.clone(), order)?,
             other if arguments.len() == 1 => return Ok(other.clone()),
-            other => return Err(refused(name, other)),
+            other => return Err(invalid_argument(name, other)),
         }
     }
     Ok(best.unwrap_or(Value::Nil))
@@ -83,7 +83,7 @@ fn extreme_of<'v>(
         let found = match &item {
             Value::Array(_) | Value::Bytes(_) => extreme_of(&item, name, order)?,
             _ if Number::of(&item).is_some() => Some(item),
-            other => return Err(refused(name, other)),
+            other => return Err(invalid_argument(name, other)),
         };
         if let Some(found) = found {
             take_better(&mut best, found, order)?;
@@ -112,7 +112,7 @@ fn collect(name: &str, values: &[Value<'_>], out: &mut Vec<f64>) -> std::result:
         match value {
             Value::Array(array) => collect(name, &array.items, out)?,
             Value::Bytes(bytes) => out.extend(bytes.iter().map(|byte| f64::from(*byte))),
-            other => out.push(Number::of(other).ok_or_else(|| refused(name, other))?.float()),
+            other => out.push(Number::of(other).ok_or_else(|| invalid_argument(name, other))?.float()),
         }
     }
     Ok(())
@@ -155,7 +155,7 @@ pub(super) fn bit_not<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v>
     Ok(Value::Int(!operand(arguments, 0)?))
 }
 
-/// How far to shift; beyond all bits is as far as all.
+/// The shift count; larger counts saturate.
 fn distance(by: i64) -> std::result::Result<u32, Error> {
     if by < 0 {
         let message = format!("invalid operation: negative shift count {by} (type int)");

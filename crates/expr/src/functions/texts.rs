@@ -1,4 +1,4 @@
-//! Functions of texts.
+//! Builtin functions on strings.
 
 use std::borrow::Cow;
 
@@ -14,10 +14,10 @@ use crate::value::Value;
 
 type Result<'v> = std::result::Result<Value<'v>, Error>;
 
-/// More repetitions than this are too many, whatever is repeated.
+/// Limit on the count of `repeat`.
 const MAX_REPEAT: i64 = 1_000_000;
 
-/// Padding is asked for, unused bits may be anything, as in Go.
+/// Requires padding and ignores unused bits, as Go does.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -29,7 +29,7 @@ fn owned<'v>(text: impl Into<Vec<u8>>) -> Value<'v> {
     Value::String(Cow::Owned(text.into()))
 }
 
-/// Texts are measured in characters.
+/// The length of a string is in characters.
 pub(super) fn len<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
     let value = one(arguments)?;
     let length = match value {
@@ -51,7 +51,7 @@ pub(super) fn string<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> 
     })
 }
 
-/// A part of the first argument, without copying if it need not be.
+/// A part of the first argument, borrowed if possible.
 fn part<'v>(arguments: &[Value<'v>], cut: impl Fn(&[u8]) -> (usize, usize)) -> Result<'v> {
     match one(arguments)? {
         Value::String(Cow::Borrowed(text)) => {
@@ -98,7 +98,7 @@ pub(super) fn lower<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
     Ok(owned(String::from_utf8_lossy(text).chars().map(one_lower).collect::<String>()))
 }
 
-/// Go changes character by character: what would become several stays.
+/// Go maps character by character: a character that would become several stays.
 fn one_upper(c: char) -> char {
     let mut upper = c.to_uppercase();
     match (upper.next(), upper.next()) {
@@ -153,7 +153,7 @@ fn parts<'t>(whole: &'t [u8], separator: &[u8], limit: i64, after: bool) -> Vec<
     parts
 }
 
-/// The octets of the first character.
+/// Length of the first character in octets.
 fn first_char(text: &[u8]) -> usize {
     let head = &text[..text.len().min(4)];
     match head.utf8_chunks().next().map(|chunk| chunk.valid().chars().next()) {
@@ -173,7 +173,7 @@ pub(super) fn replace<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v>
     let mut rest = whole;
     for done in 0..most {
         if old.is_empty() {
-            // Nothing is found before the first character and behind each.
+            // An empty pattern matches before the first character and after each.
             if done > 0 {
                 if rest.is_empty() {
                     break;
@@ -203,7 +203,7 @@ pub(super) fn repeat<'v>(budget: &mut Budget, arguments: &[Value<'v>]) -> Result
     if times > MAX_REPEAT {
         return Err(Error::new("memory budget exceeded"));
     }
-    // Before it is made, so that nobody makes what is too large.
+    // Checked before the allocation.
     budget.spend(repeated.len() as u64 * times as u64)?;
     Ok(owned(repeated.repeat(times as usize)))
 }
@@ -226,7 +226,7 @@ pub(super) fn join<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
     Ok(owned(out))
 }
 
-/// Where a part of a text begins.
+/// Index of the first occurrence.
 pub(crate) fn position(text: &[u8], part: &[u8]) -> Option<usize> {
     if part.is_empty() {
         return Some(0);
@@ -261,7 +261,7 @@ pub(super) fn to_base64<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'
 }
 
 pub(super) fn from_base64<'v>(_: &mut Budget, arguments: &[Value<'v>]) -> Result<'v> {
-    // Line ends are passed over.
+    // Go ignores line ends.
     let encoded: Vec<u8> =
         text(arguments, 0)?.iter().copied().filter(|octet| !matches!(octet, b'\r' | b'\n')).collect();
     LENIENT.decode(encoded).map(owned).map_err(|_| Error::new("illegal base64 data"))

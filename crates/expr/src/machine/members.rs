@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Machine, Outcome};
 use crate::arithmetic::to_int;
-use crate::code::At;
+use crate::code::CodeIndex;
 use crate::error::Error;
 use crate::types::{Elements, MapType, Type};
 use crate::value::{Array, Value};
@@ -14,7 +14,7 @@ impl<'v> Machine<'v> {
     pub(super) fn fetch(&self, from: &Value<'v>, property: &Value<'v>) -> Result<Value<'v>, Error> {
         if let Value::Map(map) = from {
             let key = map.key(property)?;
-            return Ok(map.entries.get(&key).cloned().unwrap_or_else(|| nothing_of(map.of)));
+            return Ok(map.entries.get(&key).cloned().unwrap_or_else(|| zero_value(map.map_type)));
         }
         if let Value::Environment = from {
             return self.environment_member(property);
@@ -23,11 +23,11 @@ impl<'v> Machine<'v> {
             return Err(Error::new(format!("cannot fetch {property} from {}", from.type_name())));
         };
         let index = to_int(property)?;
-        let wanted = if index < 0 { index.wrapping_add(length as i64) } else { index };
-        usize::try_from(wanted)
+        let position = if index < 0 { index.wrapping_add(length as i64) } else { index };
+        usize::try_from(position)
             .ok()
             .and_then(|index| from.at(index))
-            .ok_or_else(|| Error::new(format!("index out of range: {wanted} (array length is {length})")))
+            .ok_or_else(|| Error::new(format!("index out of range: {position} (array length is {length})")))
     }
 
     fn environment_member(&self, name: &Value<'v>) -> Result<Value<'v>, Error> {
@@ -43,7 +43,12 @@ impl<'v> Machine<'v> {
         })
     }
 
-    pub(super) fn slice(&mut self, base: At, from: Option<At>, to: Option<At>) -> Outcome<'v> {
+    pub(super) fn slice(
+        &mut self,
+        base: CodeIndex,
+        from: Option<CodeIndex>,
+        to: Option<CodeIndex>,
+    ) -> Outcome<'v> {
         let base = self.evaluate(base)?;
         let length = match &base {
             Value::Map(map) if to.is_none() => map.entries.len() as i64,
@@ -88,9 +93,9 @@ impl<'v> Machine<'v> {
     }
 }
 
-/// What a map has for keys that it does not have.
-fn nothing_of<'v>(of: MapType) -> Value<'v> {
-    match of {
+/// Go's zero value for a missing key.
+fn zero_value<'v>(ty: MapType) -> Value<'v> {
+    match ty {
         MapType::AnyToArray => {
             Value::Array(Array { items: Arc::new(Vec::new()), elements: Elements::Any, nil: true })
         }

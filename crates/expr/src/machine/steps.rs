@@ -4,14 +4,14 @@ use std::cmp::Ordering;
 
 use super::{Machine, Outcome, Stop, not_bool};
 use crate::arithmetic;
-use crate::code::{At, Comparison, Operation, Step, Strictly};
+use crate::code::{CodeIndex, Comparison, OperandType, Operation, Step};
 use crate::compare;
 use crate::error::Error;
 use crate::types::Elements;
 use crate::value::Value;
 
 impl<'v> Machine<'v> {
-    pub(super) fn row(&mut self, first: At, steps: &'v [Step]) -> Outcome<'v> {
+    pub(super) fn row(&mut self, first: CodeIndex, steps: &'v [Step]) -> Outcome<'v> {
         let mut value = self.evaluate(first)?;
         for step in steps {
             value = self.step(value, step)?;
@@ -37,9 +37,9 @@ impl<'v> Machine<'v> {
                 }
                 left
             }
-            Step::Equal { right, negated, strictly } => {
+            Step::Equal { right, negated, operand_type } => {
                 let right = self.evaluate(*right)?;
-                Value::Bool(equal(&left, &right, *strictly)? != *negated)
+                Value::Bool(equal(&left, &right, *operand_type)? != *negated)
             }
             Step::Compare { right, comparison } => {
                 let right = self.evaluate(*right)?;
@@ -49,7 +49,7 @@ impl<'v> Machine<'v> {
                 let right = self.evaluate(*right)?;
                 Value::Bool(self.contains(&left, &right)?)
             }
-            // Of nothing, Go looks for the zero value.
+            // For nil, Go looks up the zero value.
             Step::InTexts(texts) => match &left {
                 Value::String(text) => Value::Bool(texts.contains(&**text)),
                 Value::Nil => Value::Bool(texts.contains(&b""[..])),
@@ -115,13 +115,13 @@ impl<'v> Machine<'v> {
     }
 }
 
-fn equal(left: &Value<'_>, right: &Value<'_>, strictly: Option<Strictly>) -> Result<bool, Stop> {
-    match (strictly, left, right) {
+fn equal(left: &Value<'_>, right: &Value<'_>, operand_type: Option<OperandType>) -> Result<bool, Stop> {
+    match (operand_type, left, right) {
         (None, ..) => Ok(compare::equal(left, right)),
-        (Some(Strictly::Integers), Value::Int(left), Value::Int(right)) => Ok(left == right),
-        (Some(Strictly::Texts), Value::String(left), Value::String(right)) => Ok(left == right),
-        (Some(Strictly::Integers), ..) => Err(Error::new("interface conversion: not int").into()),
-        (Some(Strictly::Texts), ..) => Err(Error::new("interface conversion: not string").into()),
+        (Some(OperandType::Integers), Value::Int(left), Value::Int(right)) => Ok(left == right),
+        (Some(OperandType::Texts), Value::String(left), Value::String(right)) => Ok(left == right),
+        (Some(OperandType::Integers), ..) => Err(Error::new("interface conversion: not int").into()),
+        (Some(OperandType::Texts), ..) => Err(Error::new("interface conversion: not string").into()),
     }
 }
 
@@ -152,7 +152,7 @@ fn not_string(value: &Value<'_>) -> Stop {
 }
 
 fn not_assignable(value: &Value<'_>, wanted: &str) -> Stop {
-    let of = value.type_name();
-    Error::new(format!("reflect.Value.MapIndex: value of type {of} is not assignable to type {wanted}"))
+    let ty = value.type_name();
+    Error::new(format!("reflect.Value.MapIndex: value of type {ty} is not assignable to type {wanted}"))
         .into()
 }

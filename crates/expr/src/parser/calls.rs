@@ -1,4 +1,4 @@
-//! Calls of the language's own functions and of the environment's.
+//! Calls of builtin functions and of functions of the environment.
 
 use super::Parser;
 use crate::ast::{BuiltinCall, Id, Node};
@@ -8,7 +8,7 @@ use crate::operator::LOOSEST;
 use crate::token::{Kind, Token};
 
 impl Parser<'_> {
-    /// A call by name; with a pipe the first argument is there already. `::name()` does not see the environment.
+    /// A call by name; a pipe has already parsed the first argument. `::name()` ignores the environment.
     pub(super) fn call(
         &mut self,
         name: &Token,
@@ -19,12 +19,12 @@ impl Parser<'_> {
             sees_environment && self.environment.is_some_and(|environment| environment.contains(&name.text));
         let builtin = builtins::find(&name.text).filter(|_| !overridden);
         if let Some(builtin) = builtin
-            && let Some(wanted) = builtins::predicate_arguments(builtin)
+            && let Some(expected) = builtins::predicate_arguments(builtin)
         {
-            let arguments = self.predicate_call(wanted, arguments)?;
+            let arguments = self.predicate_call(expected, arguments)?;
             return self.node(Node::Builtin(BuiltinCall::new(builtin, arguments)), name.at);
         }
-        // `type` is CoreDNS's own.
+        // CoreDNS replaces `type`.
         if let Some(builtin) = builtin.filter(|&name| name != "type" || self.environment.is_none()) {
             let arguments = self.arguments(arguments)?;
             return self.node(Node::Builtin(BuiltinCall::new(builtin, arguments)), name.at);
@@ -34,15 +34,15 @@ impl Parser<'_> {
         self.node(Node::Call { callee, arguments }, name.at)
     }
 
-    fn predicate_call(&mut self, wanted: &[Argument], mut arguments: Vec<Id>) -> Result<Vec<Id>, Error> {
+    fn predicate_call(&mut self, expected: &[Argument], mut arguments: Vec<Id>) -> Result<Vec<Id>, Error> {
         self.expect(Kind::Bracket, "(")?;
-        let wanted = &wanted[arguments.len()..];
-        for (i, argument) in wanted.iter().enumerate() {
+        let expected = &expected[arguments.len()..];
+        for (i, argument) in expected.iter().enumerate() {
             if self.current().is_bracket(")") {
                 if argument.is_optional() {
                     break;
                 }
-                return Err(self.error(format!("expected at least {} arguments", wanted.len())));
+                return Err(self.error(format!("expected at least {} arguments", expected.len())));
             }
             if i > 0 {
                 self.expect(Kind::Operator, ",")?;
@@ -57,7 +57,7 @@ impl Parser<'_> {
         Ok(arguments)
     }
 
-    /// What is asked of each element, with or without braces around it.
+    /// A predicate, with or without braces.
     fn predicate(&mut self) -> Result<Id, Error> {
         let at = self.current().at;
         let braced = self.current().is_bracket("{");
@@ -81,12 +81,12 @@ impl Parser<'_> {
         self.node(Node::Predicate(body), at)
     }
 
-    /// Arguments in parentheses, behind those that are there already.
+    /// Arguments in parentheses, appended to those already parsed.
     pub(super) fn arguments(&mut self, mut arguments: Vec<Id>) -> Result<Vec<Id>, Error> {
-        let given = arguments.len();
+        let parsed = arguments.len();
         self.expect(Kind::Bracket, "(")?;
         while !self.current().is_bracket(")") {
-            if arguments.len() > given {
+            if arguments.len() > parsed {
                 self.expect(Kind::Operator, ",")?;
             }
             if self.current().is_bracket(")") {

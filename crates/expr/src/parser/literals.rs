@@ -71,7 +71,7 @@ impl Parser<'_> {
             let key = self.key()?;
             self.expect(Kind::Operator, ":")?;
             let value = self.expression(LOOSEST)?;
-            // A pair is a node of its own to expr-lang.
+            // expr-lang counts a pair as a node.
             self.count_node()?;
             pairs.push((key, value));
         }
@@ -96,7 +96,7 @@ impl Parser<'_> {
     }
 }
 
-/// The value of a number; the error is in Go's words.
+/// The value of a number literal; the error text is Go's.
 fn number(text: &str) -> Result<Node, String> {
     let digits = text.replace('_', "");
     let lower = digits.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What stands behind a value: members, indices, slices, method calls.
+//! Postfix expressions: members, indices, slices, method calls.
 
 use super::Parser;
 use crate::ast::{Id, Node};
@@ -35,7 +35,7 @@ impl Parser<'_> {
             return Err(self.error("expected name"));
         }
         let property = self.node(Node::String(name.text), name.at)?;
-        // A chain goes on: its end moves behind what follows.
+        // The chain continues: its end moves after this member.
         let (base, chained) = match self.tree.nodes[base] {
             Node::Chain(inner) => (inner, true),
             _ => (base, false),

@@ -1,4 +1,4 @@
-//! Sums and counts that need no array, or not all of it.
+//! Sums without an array, and counts that stop early.
 
 use super::Rewriter;
 use crate::ast::{BuiltinCall, Id, Node};
@@ -6,7 +6,7 @@ use crate::operator::Binary;
 use crate::types::Type;
 
 impl Rewriter<'_> {
-    /// The ends of a range of constants that is not empty.
+    /// The bounds of a constant range that is not empty.
     fn constant_range(&self, id: Id) -> Option<(i64, i64)> {
         let Node::Binary { operator: Binary::Range, left, right, .. } = *self.node(id) else { return None };
         let (from, to) = (self.integer(left)?, self.integer(right)?);
@@ -43,7 +43,7 @@ impl Rewriter<'_> {
         matches!(self.node(id), Node::Pointer(name) if name == wanted)
     }
 
-    /// What is added up when each element is changed by a constant.
+    /// The sum over the range if the predicate combines each element with a constant.
     fn summed(&self, predicate: Id, sum: i64, count: i64) -> Option<i64> {
         let Node::Predicate(body) = *self.node(predicate) else { return None };
         if self.is_pointer(body, "") {
@@ -74,12 +74,12 @@ impl Rewriter<'_> {
             .any(|(item, total)| self.is_pointer(*item, "") && self.is_pointer(*total, "acc"))
     }
 
-    /// `sum([a, b, c])` is `a + (b + c)`, and so works for whatever `+` does.
+    /// `sum([a, b, c])` becomes `a + (b + c)`, and so works for all types that `+` accepts.
     pub(super) fn sum_of_array(&mut self, id: Id) {
         let Node::Builtin(BuiltinCall { name: "sum", arguments, .. }) = self.node(id) else { return };
         let [array] = arguments[..] else { return };
         let Node::Array(items) = self.node(array) else { return };
-        // A longer sum would be nested deeper than any tree may be.
+        // A longer sum would exceed the maximum depth.
         if !(2..=100).contains(&items.len()) {
             return;
         }
@@ -107,7 +107,7 @@ impl Rewriter<'_> {
         (call.arguments.len() == 2).then_some((operator, left, call, self.integer(right)?))
     }
 
-    /// `count(a, p) > 0` is `any(a, p)`.
+    /// `count(a, p) > 0` becomes `any(a, p)`.
     pub(super) fn count_of_some(&mut self, id: Id) {
         let Some((Binary::More, _, call, 0) | (Binary::MoreOrEqual, _, call, 1)) = self.counted(id) else {
             return;
@@ -115,7 +115,7 @@ impl Rewriter<'_> {
         self.tree.nodes[id] = Node::Builtin(BuiltinCall::new("any", call.arguments.clone()));
     }
 
-    /// `count(a, p) > 3` is known at the fourth.
+    /// `count(a, p) > 3` stops at the fourth match.
     pub(super) fn count_up_to(&mut self, id: Id) {
         let Some((operator, count, _, limit @ 0..)) = self.counted(id) else { return };
         let threshold = match operator {

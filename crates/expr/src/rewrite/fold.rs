@@ -1,4 +1,4 @@
-//! Operators between constants.
+//! Constant folding.
 
 use super::Rewriter;
 use crate::ast::{BuiltinCall, Id, Node};
@@ -8,7 +8,7 @@ use crate::types::{Elements, Type};
 use crate::value::Value;
 
 impl Rewriter<'_> {
-    /// Whether the node was replaced by something simpler.
+    /// Folds a node; true if it was replaced.
     pub(super) fn fold(&mut self, id: Id) -> Result<bool, Error> {
         let folded = match self.node(id) {
             Node::Unary { operator, operand, .. } => fold_unary(*operator, self.node(*operand)),
@@ -52,7 +52,7 @@ impl Rewriter<'_> {
         Ok(true)
     }
 
-    /// One side of `and` or `or` may decide alone, or not matter.
+    /// Folds `and` and `or` with one constant operand.
     fn fold_logic(&mut self, id: Id, operator: Binary, left: Id, right: Id) -> bool {
         let bool = |node: &Node| match node {
             Node::Bool(value) => Some(*value),
@@ -75,7 +75,7 @@ impl Rewriter<'_> {
         true
     }
 
-    /// `filter(filter(a, p), q)` asks both at once.
+    /// `filter(filter(a, p), q)` becomes one filter by both.
     fn filter_of_filter(&mut self, id: Id, call: &BuiltinCall) -> bool {
         let [array, outer] = call.arguments[..] else { return false };
         let Node::Builtin(inner) = self.node(array) else { return false };

@@ -1,4 +1,4 @@
-//! Functions over functions over arrays, in one go.
+//! Fuses nested loops over an array into one.
 
 use super::Rewriter;
 use crate::ast::{BuiltinCall, Id, Node};
@@ -35,7 +35,7 @@ impl Rewriter<'_> {
         self.tree.nodes[id] = Node::Builtin(BuiltinCall::new("count", filter.arguments.clone()));
     }
 
-    /// `filter(a, p)[0]` and `first(filter(a, p))`, and the same from the other end.
+    /// `filter(a, p)[0]` and `first(filter(a, p))`; `[-1]` and `last` likewise.
     pub(super) fn end_of_filter(&mut self, id: Id, find: &'static str, function: &str, index: i64) {
         let (array, throws) = match self.node(id) {
             Node::Member { base, property, optional: false, .. }
@@ -69,7 +69,7 @@ impl Rewriter<'_> {
         let (name, [array, p], [again, q]) = (one.name, &one.arguments[..], &other.arguments[..]) else {
             return;
         };
-        // What is longer than anybody repeats is not compared.
+        // The comparison is limited to expressions of reasonable size.
         let short = self.tree.upwards(*array).len() < 200;
         if other.name != name || !short || !self.same(*array, *again) {
             return;
@@ -83,7 +83,7 @@ impl Rewriter<'_> {
         self.tree.nodes[id] = Node::Builtin(BuiltinCall::new(name, vec![array, predicate]));
     }
 
-    /// Whether two subtrees say the same.
+    /// Whether two subtrees are equal.
     fn same(&self, one: Id, other: Id) -> bool {
         if one == other {
             return true;

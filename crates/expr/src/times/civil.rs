@@ -1,12 +1,12 @@
-//! Days and dates, by the Gregorian calendar of all times.
+//! Days and dates in the proleptic Gregorian calendar.
 
 pub(crate) const DAY: i64 = 86_400;
 
-/// Days since 1970 of a date; months and days beyond their ends go on into the next.
+/// Days from 1970 to a date; months and days out of range carry over.
 pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year + (month - 1).div_euclid(12);
     let month = (month - 1).rem_euclid(12) + 1;
-    // Years that begin in March have their leap day at the end.
+    // Counted from March, a year has its leap day at the end.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
@@ -14,7 +14,7 @@ pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
 }
 
-/// Year, month and day of a day since 1970.
+/// Year, month and day from days since 1970.
 pub(crate) fn date(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);

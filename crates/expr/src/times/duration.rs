@@ -37,7 +37,7 @@ pub(super) fn call<'v>(nanos: i64, name: &str, arguments: &[Value<'v>]) -> Resul
     })
 }
 
-/// To the nearest multiple, halves away from zero.
+/// Rounds to the nearest multiple, halves away from zero.
 fn round(nanos: i64, unit: i64) -> i64 {
     if unit <= 0 {
         return nanos;

@@ -1,12 +1,12 @@
-//! Go's layouts: a time is written as the second of January 2006 would be.
+//! Go's layouts: the format of a time, given by the reference time January 2, 2006 15:04:05.
 
-mod read;
-mod write;
+mod format;
+mod parse;
 
-pub(super) use read::parse;
-pub(super) use write::format;
+pub(super) use format::format;
+pub(super) use parse::parse;
 
-/// What of a time stands at a place of a layout.
+/// An element of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     LongMonth,
@@ -28,7 +28,7 @@ enum Part {
     Fraction { digits: usize, trimmed: bool },
 }
 
-/// In the order in which they are tried at a place.
+/// Patterns of the parts, in matching order.
 const PARTS: &[(&str, Part)] = &[
     ("January", Part::LongMonth),
     ("Jan", Part::ShortMonth),
@@ -65,20 +65,20 @@ const PARTS: &[(&str, Part)] = &[
     ("Z07", Part::Offset { zulu: true, colons: false, digits: 2 }),
 ];
 
-/// The next part of a layout: the text before it, the part, and the layout behind it.
+/// The next part of a layout: the text before it, the part, and the rest.
 fn next_part(layout: &str) -> (&str, Option<Part>, &str) {
     for (at, _) in layout.char_indices() {
         let rest = &layout[at..];
-        if let Some((written, part)) = PARTS.iter().find(|(written, _)| rest.starts_with(written)) {
-            // `_2006` is an underscore and a year; `Januaryx` and `Janet` are what they are.
-            let year_behind = *written == "_2" && rest.starts_with("_2006");
+        if let Some((pattern, part)) = PARTS.iter().find(|(pattern, _)| rest.starts_with(pattern)) {
+            // `_2006` is an underscore and a year; `Janet` is literal text.
+            let year_behind = *pattern == "_2" && rest.starts_with("_2006");
             let longer_word = matches!(part, Part::ShortMonth | Part::ShortWeekday)
                 && rest[3..].starts_with(|c: char| c.is_ascii_lowercase());
             if year_behind {
                 return (&layout[..at + 1], Some(Part::Year), &rest[5..]);
             }
             if !longer_word {
-                return (&layout[..at], Some(*part), &rest[written.len()..]);
+                return (&layout[..at], Some(*part), &rest[pattern.len()..]);
             }
         }
         if let Some((part, length)) = fraction(rest) {

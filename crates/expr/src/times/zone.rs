@@ -1,15 +1,15 @@
-//! Time zones, from the files the system has.
+//! Time zones, from the system's zoneinfo files.
 
 use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Where Go looks for zones.
+/// Go's search path for zones.
 const FOLDERS: [&str; 4] =
     ["/usr/share/zoneinfo", "/usr/share/lib/zoneinfo", "/usr/lib/locale/TZ", "/etc/zoneinfo"];
 
-/// Seconds of 400 years, after which leap years and weekdays repeat, and so summer time.
+/// Seconds of 400 years, after which leap years, weekdays and daylight saving time repeat.
 const GREGORIAN_CYCLE: i64 = 146_097 * super::civil::DAY;
 
 /// A time zone.
@@ -21,12 +21,12 @@ pub struct Zone {
 
 #[derive(Debug)]
 enum Rules {
-    /// One period at all times; a fixed zone of jiff's has no abbreviation.
+    /// One period at all times; jiff's fixed zones have no abbreviation.
     Fixed(Period),
     File(TimeZone),
 }
 
-/// How far the clocks are from UTC, in seconds, and what that is called.
+/// Offset from UTC in seconds, and its abbreviation.
 #[derive(Clone, Debug)]
 pub(crate) struct Period {
     pub offset: i64,
@@ -39,24 +39,24 @@ impl Zone {
         UTC.get_or_init(|| Arc::new(Zone::fixed("UTC", 0))).clone()
     }
 
-    /// A zone with one offset, whose abbreviation is its name.
+    /// A zone with a fixed offset, abbreviated by its name.
     pub fn fixed(name: &str, offset: i64) -> Zone {
         let period = Period { offset, abbreviation: name.to_owned() };
         Zone { name: name.to_owned(), rules: Rules::Fixed(period) }
     }
 
-    /// The zone the machine is in. Read once, when the first expression that needs it is set up.
+    /// The system's zone. Read once, at the setup of the first expression that needs it.
     pub fn local() -> Arc<Zone> {
         static LOCAL: OnceLock<Arc<Zone>> = OnceLock::new();
         LOCAL.get_or_init(|| Zone::find_local().map_or_else(Zone::utc, Arc::new)).clone()
     }
 
     fn find_local() -> Option<Zone> {
-        let Some(wanted) = std::env::var_os("TZ") else {
+        let Some(tz) = std::env::var_os("TZ") else {
             return Zone::read("/etc/localtime", "Local");
         };
-        let wanted = wanted.into_string().ok()?;
-        match wanted.strip_prefix(':').unwrap_or(&wanted) {
+        let tz = tz.into_string().ok()?;
+        match tz.strip_prefix(':').unwrap_or(&tz) {
             "" => None,
             "/etc/localtime" => Zone::read("/etc/localtime", "Local"),
             path if path.starts_with('/') => Zone::read(path, path),
@@ -86,24 +86,24 @@ impl Zone {
         Some(Zone { name: name.to_owned(), rules: Rules::File(zone) })
     }
 
-    /// The period in effect at a moment.
+    /// The period in effect at an instant.
     pub(crate) fn at(&self, unix: i64) -> Period {
         let zone = match &self.rules {
             Rules::Fixed(period) => return period.clone(),
             Rules::File(zone) => zone,
         };
-        // jiff's times end with the year 9999, Go's do not.
+        // jiff's times end with the year 9999; Go's do not.
         let last = Timestamp::MAX.as_second();
         let known = if unix > last { last - GREGORIAN_CYCLE + (unix - last) % GREGORIAN_CYCLE } else { unix };
         let info = zone.to_offset_info(Timestamp::from_second(known).unwrap_or(Timestamp::MIN));
         Period { offset: info.offset().seconds().into(), abbreviation: info.abbreviation().to_owned() }
     }
 
-    /// The moment at which clocks here show a time (given as if it were UTC).
-    pub(crate) fn unix(&self, shown: i64) -> i64 {
-        // The offset of the moment before or after, whichever shows that time.
-        let guess = shown - self.at(shown).offset;
+    /// The instant of a local time, which is given as if it were UTC.
+    pub(crate) fn unix(&self, local: i64) -> i64 {
+        // The offset before or after a transition, whichever yields that local time.
+        let guess = local - self.at(local).offset;
         let offset = self.at(guess).offset;
-        if guess + offset == shown { guess } else { shown - offset }
+        if guess + offset == local { guess } else { local - offset }
     }
 }

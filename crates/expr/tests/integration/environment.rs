@@ -1,4 +1,4 @@
-//! A query as CoreDNS tells expressions about it, always the same.
+//! The environment that CoreDNS gives expressions, with the values of a fixed query.
 
 use expr::{Environment, Error, Function, Prepared, Type, Value, Variables};
 
@@ -25,7 +25,7 @@ pub fn environment() -> Environment {
     let mut environment = Environment::new();
     for name in NAMES {
         let function = match name {
-            "incidr" => Function::new([Type::String, Type::String], Type::Bool).that_fails(),
+            "incidr" => Function::new([Type::String, Type::String], Type::Bool).fallible(),
             "metadata" => Function::new([Type::String], Type::String),
             "group" => Function::new([Type::Any], Type::String),
             "size" | "id" | "opcode" | "bufsize" => Function::new([], Type::Int),
@@ -47,7 +47,7 @@ impl Variables for Query {
         _: Option<&'v Prepared>,
     ) -> Result<Value<'v>, Error> {
         Ok(match NAMES[function] {
-            // The tables only ask for this network.
+            // The tables use only this network.
             "incidr" => match (arguments[0].as_str(), arguments[1].as_str()) {
                 (Some(address), Some("10.0.0.0/8")) if address.contains('.') => {
                     Value::Bool(address.starts_with("10."))

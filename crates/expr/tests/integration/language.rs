@@ -1,11 +1,10 @@
-//! What expressions yield and how they are refused, as expr-lang 1.17.8 does it: every line of these tables was
-//! printed by it.
+//! Results and errors of expressions. Every line of these tables was printed by expr-lang 1.17.8.
 
 use expr::Program;
 
 use crate::environment::{Query, environment};
 
-/// What `%v` prints of the result.
+/// The result as printed by `%v`.
 const YIELDS: &[(&str, &str)] = &[
     ("1 + 2", "3"),
     ("'a' + 'b'", "ab"),
@@ -328,7 +327,7 @@ const YIELDS: &[(&str, &str)] = &[
     ("date('2024-02-29T13:14:15+0100', '2006-01-02T15:04:05-0700')", "2024-02-29 13:14:15 +0100 +0100"),
 ];
 
-/// Taken, and fail when they run.
+/// Compile, and fail at run time.
 const FAIL: &[&str] = &[
     "incidr('x', '10.0.0.0/8')",
     "id() % 0",
@@ -370,7 +369,7 @@ const FAIL: &[&str] = &[
     "date(1)",
 ];
 
-/// With zones that not every machine has.
+/// With zones that not every system has.
 const IN_ZONES: &[(&str, &str)] = &[
     ("date('2024-07-01 12:00', '2006-01-02 15:04', 'Europe/Berlin')", "2024-07-01 12:00:00 +0200 CEST"),
     ("date('2024-01-01 12:00', '2006-01-02 15:04', 'America/New_York')", "2024-01-01 12:00:00 -0500 EST"),
@@ -384,10 +383,10 @@ const IN_ZONES: &[(&str, &str)] = &[
     ("date('2024-01-01 12:00:00').In(timezone('America/Sao_Paulo'))", "2024-01-01 09:00:00 -0300 -03"),
     ("date('1900-01-01 12:00:00').In(timezone('Europe/Berlin'))", "1900-01-01 13:00:00 +0100 CET"),
     ("timezone('Europe/Paris')", "Europe/Paris"),
-    // Clocks that skip this time, and that show it twice.
+    // Local times that a transition skips or repeats.
     ("date('2024-03-31 02:30', '2006-01-02 15:04', 'Europe/Berlin')", "2024-03-31 03:30:00 +0200 CEST"),
     ("date('2024-10-27 02:30', '2006-01-02 15:04', 'Europe/Berlin')", "2024-10-27 02:30:00 +0100 CET"),
-    // Years that jiff does not have.
+    // Years out of jiff's range.
     (
         "date('2024-07-01 12:00:00').AddDate(20000, 0, 0).In(timezone('Europe/Berlin'))",
         "22024-07-01 14:00:00 +0200 CEST",
@@ -402,7 +401,7 @@ const IN_ZONES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Refused; the first line of the complaint.
+/// Compile errors, by their first line.
 const REFUSED: &[(&str, &str)] = &[
     ("1 +", "unexpected token EOF (1:3)"),
     ("name() matches '('", "error parsing regexp: missing closing ): `(` (1:8)"),
@@ -582,7 +581,7 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn yields() {
+fn results_are_those_of_expr_lang() {
     let environment = environment();
     for (source, expected) in YIELDS {
         let program =
@@ -593,10 +592,10 @@ fn yields() {
 }
 
 #[test]
-fn yields_in_zones() {
+fn results_in_time_zones_are_those_of_expr_lang() {
     let environment = environment();
     if !std::path::Path::new("/usr/share/zoneinfo/Europe/Berlin").exists() {
-        eprintln!("skipped: there are no time zones here");
+        eprintln!("skipped: no /usr/share/zoneinfo");
         return;
     }
     for (source, expected) in IN_ZONES {
@@ -605,14 +604,14 @@ fn yields_in_zones() {
         let got = program.run(&Query).unwrap_or_else(|error| panic!("{source}: {error}")).to_string();
         assert_eq!(got, *expected, "{source}");
     }
-    for refused in ["timezone(name())", "date('2024-01-01', '2006-01-02', name())", "now().ISOWeek()"] {
-        let error = Program::compile(refused, &environment).expect_err(refused);
+    for source in ["timezone(name())", "date('2024-01-01', '2006-01-02', name())", "now().ISOWeek()"] {
+        let error = Program::compile(source, &environment).expect_err(source);
         assert!(error.message().ends_with("is not part of Rhumb"), "{error}");
     }
 }
 
 #[test]
-fn fails() {
+fn run_time_errors() {
     let environment = environment();
     for source in FAIL {
         let program =
@@ -622,7 +621,7 @@ fn fails() {
 }
 
 #[test]
-fn refuses() {
+fn compile_errors_are_those_of_expr_lang() {
     let environment = environment();
     for (source, expected) in REFUSED {
         let error = Program::compile(source, &environment).expect_err(source).to_string();
@@ -631,7 +630,7 @@ fn refuses() {
 }
 
 #[test]
-fn errors_point_at_their_place() {
+fn errors_point_at_the_position() {
     for (source, expected) in [
         ("1 +", "unexpected token EOF (1:3)\n | 1 +\n | ..^"),
         ("name() ==\n foo", "unknown name foo (2:2)\n |  foo\n | .^"),
@@ -646,26 +645,26 @@ fn errors_point_at_their_place() {
     }
 }
 
-/// Nesting has a limit that is ours; operators in a row do not nest, and expr-lang's limit of nodes holds for them.
+/// The nesting limit is Rhumb's; operators in a row do not nest and are subject to expr-lang's limit of nodes.
 #[test]
-fn long_and_deep() {
+fn limits_on_size_and_depth() {
     let environment = environment();
-    let refusal =
+    let compile_error =
         |source: &str| Program::compile(source, &environment).err().map(|error| error.message().to_owned());
     let long = vec!["name() == 'x'"; 2_000].join(" || ");
-    assert_eq!(refusal(&long), None);
-    let program = Program::compile(&long, &environment).expect("taken");
+    assert_eq!(compile_error(&long), None);
+    let program = Program::compile(&long, &environment).expect("compiles");
     assert_eq!(program.run(&Query).expect("runs").to_string(), "false");
     let longer = vec!["1"; 5_001].join(" + ");
     assert_eq!(
-        refusal(&longer).as_deref(),
+        compile_error(&longer).as_deref(),
         Some("compilation failed: expression exceeds maximum allowed nodes")
     );
     let nested = |depth: usize| format!("{}1{}", "(".repeat(depth), ")".repeat(depth));
-    assert_eq!(refusal(&nested(100)), None);
+    assert_eq!(compile_error(&nested(100)), None);
     let deep = "expression is nested deeper than 128 levels";
     for deeper in [nested(300), nested(100_000), "-".repeat(300) + "1", format!("[1]{}", "[0]".repeat(300))] {
-        assert_eq!(refusal(&deeper).as_deref(), Some(deep));
+        assert_eq!(compile_error(&deeper).as_deref(), Some(deep));
     }
     let each = [
         ("map([1], ", ")"),
@@ -678,13 +677,13 @@ fn long_and_deep() {
         ("not ", ""),
     ];
     for (open, close) in each {
-        // Some take two levels; as deep as it is taken, it runs.
+        // Some take two levels each; the deepest that compiles must run.
         let deepest =
             (1..130).rev().map(|depth| format!("{}true{}", open.repeat(depth), close.repeat(depth)));
-        let taken = deepest.into_iter().find_map(|source| Program::compile(&source, &environment).ok());
-        let _ = taken.map(|program| program.run(&Query).map(|value| value.to_string()));
+        let program = deepest.into_iter().find_map(|source| Program::compile(&source, &environment).ok());
+        let _ = program.map(|program| program.run(&Query).map(|value| value.to_string()));
     }
     let row = format!("{}1{}", "[".repeat(120), "]".repeat(120));
-    let program = Program::compile(&row, &environment).expect("taken");
+    let program = Program::compile(&row, &environment).expect("compiles");
     assert!(program.run(&Query).is_ok());
 }

@@ -1,11 +1,11 @@
-//! Whatever is written as an expression, it is taken or refused, and runs or fails.
+//! Any text compiles or is an error, and runs or fails, without a panic.
 
 use expr::Program;
 use proptest::prelude::*;
 
 use crate::environment::{Query, environment};
 
-/// Words of the language, good and bad.
+/// Tokens, complete and incomplete.
 const WORDS: &[&str] = &[
     "1",
     "0x1F",
@@ -91,7 +91,7 @@ const WORDS: &[&str] = &[
     "-1",
 ];
 
-fn tried(source: &str) {
+fn compile_and_run(source: &str) {
     if let Ok(program) = Program::compile(source, &environment()) {
         let _ = program.run(&Query).map(|value| value.to_string());
     }
@@ -102,12 +102,12 @@ proptest! {
 
     #[test]
     fn any_text(source in ".{0,60}") {
-        tried(&source);
+        compile_and_run(&source);
     }
 
     #[test]
     fn any_words(words in prop::collection::vec(prop::sample::select(WORDS), 0..24)) {
-        tried(&words.join(" "));
-        tried(&words.concat());
+        compile_and_run(&words.join(" "));
+        compile_and_run(&words.concat());
     }
 }

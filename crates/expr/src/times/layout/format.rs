@@ -1,14 +1,14 @@
-//! Times as text.
+//! Formats times.
 
 use std::fmt::Write;
 
 use super::{Part, next_part};
 use crate::times::{Time, month_name, weekday_name};
 
-/// A time in a layout.
+/// Formats a time by a layout.
 pub(in crate::times) fn format(time: &Time, layout: &str) -> String {
     let mut out = String::new();
-    let shown = time.shown();
+    let fields = time.date_time();
     let mut layout = layout;
     loop {
         let (text, part, rest) = next_part(layout);
@@ -17,32 +17,32 @@ pub(in crate::times) fn format(time: &Time, layout: &str) -> String {
         let separator = layout[text.len()..].chars().next().unwrap_or('.');
         layout = rest;
         let _ = match part {
-            Part::LongMonth => write!(out, "{}", month_name(shown.month as u8)),
-            Part::ShortMonth => write!(out, "{}", &month_name(shown.month as u8)[..3]),
-            Part::Month { padded } => number(&mut out, shown.month, padded.then_some('0'), 2),
-            Part::LongWeekday => write!(out, "{}", weekday_name(shown.weekday as u8)),
-            Part::ShortWeekday => write!(out, "{}", &weekday_name(shown.weekday as u8)[..3]),
-            Part::Day { padding } => number(&mut out, shown.day, padding, 2),
-            Part::DayOfYear { padding } => number(&mut out, shown.day_of_year, Some(padding), 3),
-            Part::Hour => number(&mut out, shown.hour, Some('0'), 2),
+            Part::LongMonth => write!(out, "{}", month_name(fields.month as u8)),
+            Part::ShortMonth => write!(out, "{}", &month_name(fields.month as u8)[..3]),
+            Part::Month { padded } => number(&mut out, fields.month, padded.then_some('0'), 2),
+            Part::LongWeekday => write!(out, "{}", weekday_name(fields.weekday as u8)),
+            Part::ShortWeekday => write!(out, "{}", &weekday_name(fields.weekday as u8)[..3]),
+            Part::Day { padding } => number(&mut out, fields.day, padding, 2),
+            Part::DayOfYear { padding } => number(&mut out, fields.day_of_year, Some(padding), 3),
+            Part::Hour => number(&mut out, fields.hour, Some('0'), 2),
             Part::HalfHour { padded } => {
-                number(&mut out, (shown.hour + 11) % 12 + 1, padded.then_some('0'), 2)
+                number(&mut out, (fields.hour + 11) % 12 + 1, padded.then_some('0'), 2)
             }
-            Part::Minute { padded } => number(&mut out, shown.minute, padded.then_some('0'), 2),
-            Part::Second { padded } => number(&mut out, shown.second, padded.then_some('0'), 2),
-            Part::Year if shown.year < 0 => write!(out, "-{:04}", -shown.year),
-            Part::Year => write!(out, "{:04}", shown.year),
-            Part::ShortYear => write!(out, "{:02}", shown.year.rem_euclid(100)),
+            Part::Minute { padded } => number(&mut out, fields.minute, padded.then_some('0'), 2),
+            Part::Second { padded } => number(&mut out, fields.second, padded.then_some('0'), 2),
+            Part::Year if fields.year < 0 => write!(out, "-{:04}", -fields.year),
+            Part::Year => write!(out, "{:04}", fields.year),
+            Part::ShortYear => write!(out, "{:02}", fields.year.rem_euclid(100)),
             Part::Half { upper } => {
-                let half = if shown.hour < 12 { "am" } else { "pm" };
+                let half = if fields.hour < 12 { "am" } else { "pm" };
                 write!(out, "{}", if upper { half.to_uppercase() } else { half.to_owned() })
             }
-            Part::Abbreviation if shown.period.abbreviation.is_empty() => {
-                offset(&mut out, shown.period.offset, false, 4)
+            Part::Abbreviation if fields.period.abbreviation.is_empty() => {
+                offset(&mut out, fields.period.offset, false, 4)
             }
-            Part::Abbreviation => write!(out, "{}", shown.period.abbreviation),
-            Part::Offset { zulu: true, .. } if shown.period.offset == 0 => write!(out, "Z"),
-            Part::Offset { colons, digits, .. } => offset(&mut out, shown.period.offset, colons, digits),
+            Part::Abbreviation => write!(out, "{}", fields.period.abbreviation),
+            Part::Offset { zulu: true, .. } if fields.period.offset == 0 => write!(out, "Z"),
+            Part::Offset { colons, digits, .. } => offset(&mut out, fields.period.offset, colons, digits),
             Part::Fraction { digits, trimmed } => {
                 let all = format!("{:09}", time.nanos);
                 let cut = &all[..digits.min(9)];

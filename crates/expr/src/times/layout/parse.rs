@@ -1,4 +1,4 @@
-//! Text as times.
+//! Parses times.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use super::{Part, next_part};
 use crate::times::zone::Zone;
 use crate::times::{Time, civil, month_name, weekday_name};
 
-/// What was read so far.
-struct Reading {
+/// The fields parsed so far.
+struct PartialTime {
     year: i64,
     month: Option<i64>,
     day: Option<i64>,
@@ -22,9 +22,9 @@ struct Reading {
     abbreviation: Option<String>,
 }
 
-/// Reads a time that is written in a layout; a time without a zone is one of `zone`.
+/// Parses a time by a layout; a time without a zone is in `zone`.
 pub(in crate::times) fn parse(layout: &str, text: &str, zone: Option<&Arc<Zone>>) -> Option<Time> {
-    let mut reading = Reading {
+    let mut partial = PartialTime {
         year: 0,
         month: None,
         day: None,
@@ -43,13 +43,13 @@ pub(in crate::times) fn parse(layout: &str, text: &str, zone: Option<&Arc<Zone>>
         let (before, part, behind) = next_part(layout);
         rest = skip(rest, before)?;
         let Some(part) = part else { break };
-        rest = reading.read(part, rest, behind)?;
+        rest = partial.read(part, rest, behind)?;
         layout = behind;
     }
-    if rest.is_empty() { reading.time(zone) } else { None }
+    if rest.is_empty() { partial.time(zone) } else { None }
 }
 
-/// Passes over literal text; a run of spaces stands for any number of them.
+/// Skips literal text; a run of spaces matches any number of spaces.
 fn skip<'t>(mut text: &'t str, mut literal: &str) -> Option<&'t str> {
     while !literal.is_empty() {
         if literal.starts_with(' ') {
@@ -66,7 +66,7 @@ fn skip<'t>(mut text: &'t str, mut literal: &str) -> Option<&'t str> {
     Some(text)
 }
 
-/// One or two digits; two if they have to be.
+/// One or two digits; exactly two if `fixed`.
 fn two_digits(text: &str, fixed: bool) -> Option<(i64, &str)> {
     let count = text.bytes().take(2).take_while(u8::is_ascii_digit).count();
     if count == 0 || fixed && count < 2 {
@@ -80,23 +80,23 @@ fn digits(text: &str, count: usize) -> Option<(i64, &str)> {
     Some((read.parse().ok()?, &text[count..]))
 }
 
-/// How long `+03` or `-4` is at the beginning of a text: a number up to 23, else nothing.
+/// Length of a prefix such as `+03` or `-4`, up to 23 hours; 0 without one.
 fn signed_hours(text: &str) -> usize {
     let digits = text.strip_prefix(['+', '-']).unwrap_or_default();
     let count = digits.bytes().take_while(u8::is_ascii_digit).count();
     if digits[..count].parse::<u64>().is_ok_and(|hours| hours <= 23) { 1 + count } else { 0 }
 }
 
-/// A name out of a list, whatever its case, by its place.
+/// Index of the name that the text starts with, ignoring case.
 fn word(text: &str, names: impl Iterator<Item = &'static str>, length: usize) -> Option<(i64, &str)> {
     names.enumerate().find_map(|(place, name)| {
         let name = &name[..name.len().min(length)];
-        let there = text.get(..name.len())?.eq_ignore_ascii_case(name);
-        there.then(|| (place as i64, &text[name.len()..]))
+        let found = text.get(..name.len())?.eq_ignore_ascii_case(name);
+        found.then(|| (place as i64, &text[name.len()..]))
     })
 }
 
-impl Reading {
+impl PartialTime {
     fn read<'t>(&mut self, part: Part, text: &'t str, behind: &str) -> Option<&'t str> {
         let months = || (1..=12).map(month_name);
         let days = || (0..7).map(weekday_name);
@@ -143,7 +143,7 @@ impl Reading {
             Part::Minute { .. } if value < 60 => self.minute = value,
             Part::Second { .. } if value < 60 => {
                 self.second = value;
-                // Fractions of a second are taken where a layout does not name them, too.
+                // Go accepts a fraction of a second even if the layout has none.
                 let named = matches!(next_part(behind), ("", Some(Part::Fraction { .. }), _));
                 let fraction = rest.len() > 1
                     && rest.starts_with(['.', ','])
@@ -162,9 +162,9 @@ impl Reading {
     }
 
     fn fraction<'t>(&mut self, text: &'t str, count: usize, trimmed: bool) -> Option<&'t str> {
-        let there =
+        let found =
             text.strip_prefix(['.', ',']).filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        let Some(rest) = there else { return trimmed.then_some(text) };
+        let Some(rest) = found else { return trimmed.then_some(text) };
         let count = if trimmed { rest.bytes().take(9).take_while(u8::is_ascii_digit).count() } else { count };
         let read = rest.get(..count).filter(|read| read.bytes().all(|octet| octet.is_ascii_digit()))?;
         self.nanos = format!("{:0<9}", &read[..read.len().min(9)]).parse().ok()?;
@@ -224,15 +224,15 @@ impl Reading {
             _ => self.hour,
         };
         let days = self.days()?;
-        let shown = days * civil::DAY + hour * 3600 + self.minute * 60 + self.second;
+        let local = days * civil::DAY + hour * 3600 + self.minute * 60 + self.second;
         let at = |unix: i64, zone: Arc<Zone>| Some(Time { unix, nanos: self.nanos, zone });
         if self.utc {
-            return at(shown, Zone::utc());
+            return at(local, Zone::utc());
         }
-        // Without a zone of its own the machine's is tried for names and offsets.
+        // Abbreviations and offsets are looked up in `zone`, else in the local zone.
         let home = zone.cloned().unwrap_or_else(Zone::local);
         if let Some(offset) = self.offset {
-            let unix = shown - offset;
+            let unix = local - offset;
             let known = home.at(unix);
             let same = known.offset == offset
                 && self.abbreviation.as_ref().is_none_or(|name| *name == known.abbreviation);
@@ -240,18 +240,18 @@ impl Reading {
             return at(unix, if same { home } else { Arc::new(Zone::fixed(name, offset)) });
         }
         if let Some(name) = &self.abbreviation {
-            let unix = home.unix(shown);
+            let unix = home.unix(local);
             if home.at(unix).abbreviation == *name {
                 return at(unix, home);
             }
             let hours =
                 name.strip_prefix("GMT").and_then(|hours| hours.parse::<i64>().ok()).unwrap_or_default();
-            // Go takes the time as UTC's, also where the name says how far it is from that.
-            return at(shown, Arc::new(Zone::fixed(name, hours * 3600)));
+            // Go reads the time as UTC even if the name has an offset.
+            return at(local, Arc::new(Zone::fixed(name, hours * 3600)));
         }
         match zone {
-            Some(zone) => at(zone.unix(shown), zone.clone()),
-            None => at(shown, Zone::utc()),
+            Some(zone) => at(zone.unix(local), zone.clone()),
+            None => at(local, Zone::utc()),
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::value::{Key, Value};
 
-/// As `%v` prints it, and so `string()` and templates do.
+/// Go's `%v`, which `string()` and templates use.
 impl fmt::Display for Value<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -19,7 +19,7 @@ impl fmt::Display for Value<'_> {
             Value::Map(map) => {
                 f.write_str("map[")?;
                 let mut entries: Vec<_> = map.entries.iter().collect();
-                entries.sort_by(|(a, _), (b, _)| shown_order(a, b));
+                entries.sort_by(|(a, _), (b, _)| print_order(a, b));
                 for (i, (key, value)) in entries.into_iter().enumerate() {
                     write!(f, "{}{}:{value}", if i > 0 { " " } else { "" }, key.value())?;
                 }
@@ -44,14 +44,14 @@ fn list(f: &mut fmt::Formatter<'_>, items: impl Iterator<Item = impl fmt::Displa
     f.write_str("]")
 }
 
-fn shown_order(a: &Key<'_>, b: &Key<'_>) -> std::cmp::Ordering {
+fn print_order(a: &Key<'_>, b: &Key<'_>) -> std::cmp::Ordering {
     match (a, b) {
         (Key::Float(a), Key::Float(b)) => f64::from_bits(*a).total_cmp(&f64::from_bits(*b)),
         _ => a.cmp(b),
     }
 }
 
-/// The shortest digits that mean this number; with an exponent where that is below `least` or reaches `most`.
+/// The shortest digits that parse to this number; with an exponent if it is below `least` or at least `most`.
 pub(crate) fn float(value: f64, least: i32, most: i32) -> String {
     if value.is_nan() {
         return "NaN".to_owned();
