@@ -1,7 +1,7 @@
-//! Fuzz targets: functions that panic when code breaks a promise about its input.
+//! Fuzz targets: functions that panic when code violates a property.
 //!
 //! libFuzzer calls them from the binaries in `fuzz_targets/`; `tests/integration/corpus.rs` replays the kept inputs
-//! through them without it. README.md says how to run, repeat and add.
+//! without it. README.md describes how to run, repeat and add targets.
 
 pub mod service;
 pub mod targets;

@@ -1,4 +1,4 @@
-//! The server that answers fuzzed packets: every plugin that answers or changes answers without waiting.
+//! The service that answers fuzzed packets: all plugins that answer or change answers without waiting.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
@@ -7,11 +7,11 @@ use std::task::{Context, Poll, Waker};
 
 use server::{Client, Input, Service, Transport, config};
 
-/// `{port}` is to be filled in. `erratic` is left out: its answers depend on how many queries came before.
+/// `{port}` is a placeholder. Without `erratic`, whose answers depend on the number of earlier queries.
 pub const COREFILE: &str = include_str!("service/Corefile");
 
-/// A question that [`COREFILE`] answers with one address.
-pub const KNOWN: (&str, [u8; 4]) = ("one.example.", [192, 0, 2, 1]);
+/// A name for which [`COREFILE`] answers one address.
+pub const KNOWN_ANSWER: (&str, [u8; 4]) = ("one.example.", [192, 0, 2, 1]);
 
 /// The service behind [`COREFILE`], without any socket.
 static SERVICE: LazyLock<Arc<Service>> = LazyLock::new(|| {
@@ -26,16 +26,16 @@ static SERVICE: LazyLock<Arc<Service>> = LazyLock::new(|| {
     }
 });
 
-/// The reply to a packet; none if the service drops it.
+/// The reply to a packet; None if the service drops it.
 pub fn answer(packet: &[u8], transport: Transport) -> Option<Vec<u8>> {
     let client = Client {
         remote: SocketAddr::from((Ipv4Addr::LOCALHOST, 40_000)),
         local: SocketAddr::from((Ipv4Addr::LOCALHOST, 53)),
         transport,
     };
-    // There is no runtime here: a plugin that waits is polled once and fails the check.
+    // Without a runtime: a plugin that waits is polled once and fails the check.
     match pin!(SERVICE.answer(packet, client)).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answered) => answered.packet,
-        Poll::Pending => panic!("a plugin waits, although none in service/Corefile should"),
+        Poll::Pending => panic!("a plugin in service/Corefile waits; none may"),
     }
 }

@@ -5,10 +5,10 @@ pub mod packet;
 pub mod proxy;
 pub mod reply;
 
-/// Panics when the code under test breaks a promise.
+/// Panics when the code under test violates a property.
 pub type Check = fn(&[u8]);
 
-/// Each target by the name of its binary, of its folder in `corpus/` and of its dictionary.
+/// All targets; the name is also that of the binary, the folder in `corpus/` and the dictionary.
 pub const ALL: [(&str, Check); 4] = [
     ("corefile", corefile::check),
     ("packet", packet::check),

@@ -1,4 +1,4 @@
-//! Headers of the PROXY protocol: any bytes are one, begin one or do not, and more bytes never take that back.
+//! PROXY protocol headers: any bytes are a header, a prefix of one or neither, and more bytes never change that.
 
 use server::proxied::header::{Found, parse};
 
@@ -11,7 +11,7 @@ pub fn check(input: &[u8]) {
             "a header of {len} of {} octets",
             input.len()
         );
-        assert_eq!(parse(&input[..len]), whole, "what follows the header changes it");
+        assert_eq!(parse(&input[..len]), whole, "bytes after the header change it");
     }
     // A TCP connection delivers a header in pieces.
     for len in (0..input.len().min(300)).step_by(7) {

@@ -1,4 +1,4 @@
-//! Every kept input passes its target again, among them every input that once broke something.
+//! Replays every kept input, among them all that once found a bug.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -25,7 +25,7 @@ fn kept_inputs_pass() {
         for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
             let path = entry.unwrap().path();
             let input = fs::read(&path).unwrap();
-            replay(check, input, DEADLINE).unwrap_or_else(|what| panic!("{}: {what}", path.display()));
+            replay(check, input, DEADLINE).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
             replayed += 1;
         }
         assert!(replayed > 0, "{} has no inputs", folder.display());
@@ -33,7 +33,7 @@ fn kept_inputs_pass() {
 }
 
 #[test]
-fn a_broken_check_is_noticed() {
+fn replay_reports_panics_and_timeouts() {
     let cases: [(Check, Duration, &str); 4] = [
         (|_| (), DEADLINE, ""),
         (|_| panic!("loud"), DEADLINE, "panicked"),
@@ -45,8 +45,8 @@ fn a_broken_check_is_noticed() {
     }
 }
 
-/// Runs a check on a thread of its own, so that one without an end fails too. A panic fails it even if the code
-/// recovered: the server answers SERVFAIL then.
+/// Runs a check on its own thread, so that an endless one fails too. A panic fails it even if the code recovered: the
+/// server would answer SERVFAIL.
 fn replay(check: Check, input: Vec<u8>, deadline: Duration) -> Result<(), String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

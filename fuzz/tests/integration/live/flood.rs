@@ -1,36 +1,36 @@
 //! Mutated packets over UDP, as fast as the server takes them.
 //!
-//! Not every packet is answered, so counting replies does not tell how many are still under way. Each burst
-//! therefore ends with a question whose answer is known: a socket's packets go to one worker and are served in
-//! order, so with that answer the whole burst has been dealt with. Several sockets take turns, so that the
-//! server works while we write.
+//! Not every packet is answered, so the number of replies does not show how many packets are in flight. Each burst
+//! therefore ends with a marker, a query whose answer is known: one worker serves a socket's packets in order, so the
+//! reply to the marker means that the whole burst was processed. Several sockets take turns, so that the server works
+//! while the test sends.
 
 use std::fmt;
 use std::io::ErrorKind;
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use fuzz::service::KNOWN;
+use fuzz::service::KNOWN_ANSWER;
 use testkit::error::{Context, Error, Result};
 
 use super::mutate::Mutator;
-use super::{known, seeds};
+use super::{known_query, seeds};
 
 const SOCKETS: usize = 4;
-/// Together with the sockets this bounds what waits in the server's receive buffer, which must not overflow.
+/// Times [`SOCKETS`] this bounds the packets in the server's receive buffer, which must not overflow.
 const BURST: usize = 32;
-/// The id of the closing question: ids are mutated too, so its name is looked at as well.
-const MARK: u16 = 0xbeef;
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The id of the marker. Mutated packets may have it too, so `is_marker` also compares the name.
+const MARKER_ID: u16 = 0xbeef;
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
 const ATTEMPTS: usize = 5;
 
 pub struct Flood {
     sockets: Vec<UdpSocket>,
     mutator: Mutator,
-    mark: Vec<u8>,
+    marker: Vec<u8>,
     sent: u64,
     replies: u64,
-    /// Closing questions asked again, because they or their answers were lost.
+    /// Markers sent again because they or their replies were lost.
     repeated: u64,
     rcodes: [u64; 16],
 }
@@ -40,13 +40,13 @@ impl Flood {
         let socket = || -> Result<UdpSocket> {
             let socket = UdpSocket::bind("127.0.0.1:0")?;
             socket.connect(server)?;
-            socket.set_read_timeout(Some(PATIENCE))?;
+            socket.set_read_timeout(Some(READ_TIMEOUT))?;
             Ok(socket)
         };
         Ok(Self {
             sockets: (0..SOCKETS).map(|_| socket()).collect::<Result<_>>()?,
             mutator: Mutator::new(seed, seeds()?),
-            mark: known(MARK)?,
+            marker: known_query(MARKER_ID)?,
             sent: 0,
             replies: 0,
             repeated: 0,
@@ -54,7 +54,7 @@ impl Flood {
         })
     }
 
-    /// Sends at least so many packets and sees all of them dealt with.
+    /// Sends at least `count` packets and waits until all are processed.
     pub fn send(&mut self, count: usize) -> Result<()> {
         let goal = self.sent + count as u64;
         let mut turn = 0;
@@ -74,11 +74,11 @@ impl Flood {
             self.sockets[at].send(&self.mutator.mutated()).context("sending")?;
             self.sent += 1;
         }
-        self.sockets[at].send(&self.mark).context("sending")?;
+        self.sockets[at].send(&self.marker).context("sending")?;
         Ok(())
     }
 
-    /// Reads replies up to the closing one.
+    /// Reads replies up to the marker's.
     fn collect(&mut self, at: usize) -> Result<()> {
         let mut buffer = [0; 4096];
         let mut attempts = 0;
@@ -86,11 +86,11 @@ impl Flood {
             match self.sockets[at].recv(&mut buffer) {
                 Ok(n) => {
                     let reply = &buffer[..n];
-                    if self.is_mark(reply) {
+                    if self.is_marker(reply) {
                         return Ok(());
                     }
                     if n < 12 || reply[2] & 0x80 == 0 {
-                        return Err(Error::new(format!("this is no reply: {reply:02x?}")));
+                        return Err(Error::new(format!("not a reply: {reply:02x?}")));
                     }
                     self.replies += 1;
                     self.rcodes[usize::from(reply[3] & 0xf)] += 1;
@@ -99,21 +99,24 @@ impl Flood {
                     attempts += 1;
                     self.repeated += 1;
                     if attempts > ATTEMPTS {
-                        return Err(Error::new(format!("no answer any more after {} packets", self.sent)));
+                        return Err(Error::new(format!(
+                            "no reply to the marker after {} packets",
+                            self.sent
+                        )));
                     }
-                    self.sockets[at].send(&self.mark).context("sending")?;
+                    self.sockets[at].send(&self.marker).context("sending")?;
                 }
                 Err(error) => return Err(Error::new(format!("after {} packets: {error}", self.sent))),
             }
         }
     }
 
-    /// The right answer to the closing question: the same id and name, and the address we know at the end.
-    fn is_mark(&self, reply: &[u8]) -> bool {
-        let question = &self.mark[12..];
-        reply.starts_with(&MARK.to_be_bytes())
+    /// Whether this is the right reply to the marker: its id and name, and the known address at the end.
+    fn is_marker(&self, reply: &[u8]) -> bool {
+        let question = &self.marker[12..];
+        reply.starts_with(&MARKER_ID.to_be_bytes())
             && reply.get(12..12 + question.len()) == Some(question)
-            && reply.ends_with(&KNOWN.1)
+            && reply.ends_with(&KNOWN_ANSWER.1)
     }
 
     pub fn tally(&self) -> impl fmt::Display {
@@ -125,7 +128,7 @@ impl Flood {
             .map(|(code, n)| format!("{code}: {n}"))
             .collect();
         format!(
-            "{} packets, {} replies (rcode {}), {} closing questions repeated",
+            "{} packets, {} replies (rcode {}), {} markers repeated",
             self.sent,
             self.replies,
             rcodes.join(", "),

@@ -1,4 +1,4 @@
-//! Mutated messages over TCP behind lengths that are right, wrong, missing or cut.
+//! Mutated messages over TCP with lengths that are right, wrong, missing or cut.
 
 use std::fmt;
 use std::io::{ErrorKind, Read, Write};
@@ -10,17 +10,17 @@ use testkit::error::{Context, Error, Result};
 use super::mutate::Mutator;
 use super::seeds;
 
-/// Messages on one connection; most break it long before.
+/// Messages per connection; most connections break earlier.
 const MESSAGES: usize = 20;
-/// After we have said that nothing more comes, the server has no reason to keep the connection.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The server must close the connection within this time after the client has shut down its side.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub struct Framing {
     server: SocketAddr,
     mutator: Mutator,
     sent: u64,
     connections: u64,
-    /// Connections that we, or the server, ended with a reset.
+    /// Connections that the client or the server reset.
     resets: u64,
     octets: u64,
 }
@@ -31,7 +31,7 @@ impl Framing {
         Ok(Self { server, mutator, sent: 0, connections: 0, resets: 0, octets: 0 })
     }
 
-    /// Sends so many messages, and sees every connection to its end.
+    /// Sends at least `count` messages and waits for every connection to end.
     pub fn send(&mut self, count: usize) -> Result<()> {
         let goal = self.sent + count as u64;
         while self.sent < goal {
@@ -47,18 +47,18 @@ impl Framing {
         }
         self.sent += MESSAGES as u64;
         self.connections += 1;
-        let mut stream = TcpStream::connect_timeout(&self.server, PATIENCE)
+        let mut stream = TcpStream::connect_timeout(&self.server, TIMEOUT)
             .context(format!("connecting after {} messages", self.sent))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        // One in eight goes away without a word: its unread replies make the kernel send a reset.
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        // One in eight closes without shutdown: SO_LINGER 0 makes the kernel send a reset.
         if self.mutator.below(8) == 0 {
             socket2::SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
             let _ = stream.write_all(&bytes);
             self.resets += 1;
             return Ok(());
         }
-        // The server may close at the first bad frame, while we are still writing: that is its right.
+        // The server may close at the first bad frame, while the client is still writing.
         if stream.write_all(&bytes).and_then(|()| stream.shutdown(Shutdown::Write)).is_err() {
             self.resets += 1;
             return Ok(());
@@ -74,7 +74,7 @@ impl Framing {
                 Ok(n) => self.octets += n as u64,
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     return Err(Error::new(format!(
-                        "a connection is still open {PATIENCE:?} after our end of it"
+                        "a connection is still open {TIMEOUT:?} after the client's shutdown"
                     )));
                 }
                 Err(_) => {
@@ -86,7 +86,7 @@ impl Framing {
     }
 
     fn message(&mut self, bytes: &mut Vec<u8>) {
-        // Some as they are, so that connections live long enough to be broken later.
+        // Some unchanged, so that connections break later.
         let message = if self.mutator.below(3) > 0 { self.mutator.mutated() } else { self.mutator.seed() };
         let right = message.len() as u16;
         let length = match self.mutator.below(16) {

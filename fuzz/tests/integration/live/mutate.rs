@@ -1,11 +1,11 @@
-//! Packets made from others by a few changes, all of which follow from one seed.
+//! Mutates packets, reproducibly from one seed.
 
 use testkit::random::Random;
 
 /// UDP payloads stay within an Ethernet frame.
 const MAX_LEN: usize = 1500;
 
-/// What lengths, counts and compression pointers are replaced by.
+/// Replacements for lengths, counts and compression pointers.
 const WORDS: [u16; 8] = [0, 1, 63, 255, 512, 0x7fff, 0xc00c, 0xffff];
 
 pub struct Mutator {
@@ -26,7 +26,7 @@ impl Mutator {
         self.random.pick(&self.seeds).clone()
     }
 
-    /// Mostly one change: a packet broken in many places is refused at the first and reaches nothing behind it.
+    /// Mostly one change: a packet with many errors is rejected at the first and does not reach later code.
     pub fn mutated(&mut self) -> Vec<u8> {
         let mut bytes = self.seed();
         for _ in 0..*self.random.pick(&[1, 1, 1, 2, 4, 8]) {
@@ -52,7 +52,7 @@ impl Mutator {
                 bytes.splice(at..at, self.random.bytes(count));
             }
             _ => {
-                // A head of this, a tail of another.
+                // The head of this packet, the tail of another.
                 let other = self.seed();
                 bytes.truncate(at);
                 bytes.extend_from_slice(&other[self.random.below(other.len())..]);
