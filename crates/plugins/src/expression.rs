@@ -36,7 +36,7 @@ pub(crate) fn environment() -> Environment {
     for name in NAMES {
         let function = match name {
             "incidr" => Function::new([Type::String, Type::String], Type::Bool)
-                .that_fails()
+                .fallible()
                 .prepared_by(constant_network),
             "metadata" => Function::new([Type::String], Type::String),
             "size" | "id" | "opcode" | "bufsize" => Function::new([], Type::Int),

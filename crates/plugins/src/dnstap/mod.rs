@@ -49,7 +49,7 @@ impl Plugin for Dnstap {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         visit.note(|_| format!("dnstap messages go to {}", self.socket));
-        if !self.output.is_wanted() {
+        if !self.output.has_readers() {
             return Step::Next;
         }
         let now = SystemTime::now();
@@ -112,7 +112,7 @@ impl Plugin for Dnstap {
 
 impl Tap for Dnstap {
     fn forwarded(&self, exchange: &Forwarded<'_>, visit: &Visit<'_>) {
-        if !self.output.is_wanted() {
+        if !self.output.has_readers() {
             return;
         }
         let query = Record {

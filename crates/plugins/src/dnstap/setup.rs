@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use corefile::{Diagnostic, Dispenser};
 use golang::quoted;
-use observe::dnstap::{Dial, Endpoint, Identity, Listen, Output, Way, head};
+use observe::dnstap::{ConnectMode, Dial, Endpoint, Listen, Output, TlsFiles, head};
 use server::Setup;
 
 use super::extra::Extra;
@@ -48,9 +48,9 @@ fn read(s: &mut Setup<'_>) -> Result<Dnstap, Diagnostic> {
     let endpoint = endpoint(args[0]).ok_or_else(|| s.c.arg_err())?;
     let options = Options::read(&mut s.c, listens)?;
     let way = if listens {
-        Way::Listen(Listen { on: endpoint, tls: options.tls, skip_verify: options.skip_verify })
+        ConnectMode::Listen(Listen { endpoint, tls: options.tls, skip_verify: options.skip_verify })
     } else {
-        Way::Dial(Dial { to: endpoint, skip_verify: options.skip_verify, write_buffer: buffer * MIB })
+        ConnectMode::Dial(Dial { endpoint, skip_verify: options.skip_verify, write_buffer: buffer * MIB })
     };
     // Blocks with the same settings, and the next configuration, share the connection.
     let output = s.kept(&format!("{NAME} {way:?} {queue}"), || Output::new(way, queue));
@@ -111,7 +111,7 @@ struct Options {
     version: String,
     extra: Option<Extra>,
     skip_verify: bool,
-    tls: Option<Identity>,
+    tls: Option<TlsFiles>,
 }
 
 impl Options {
@@ -142,15 +142,15 @@ fn value<'a>(c: &mut Dispenser<'a>) -> Result<&'a str, Diagnostic> {
     if c.next_arg() { Ok(c.val()) } else { Err(c.arg_err()) }
 }
 
-fn identity(c: &mut Dispenser<'_>, listens: bool) -> Result<Identity, Diagnostic> {
+fn identity(c: &mut Dispenser<'_>, listens: bool) -> Result<TlsFiles, Diagnostic> {
     if !listens {
         return Err(c.err("tls directive only valid for listeners"));
     }
     match c.remaining_args()[..] {
-        [certificate, key, ref rest @ ..] => Ok(Identity {
+        [certificate, key, ref rest @ ..] => Ok(TlsFiles {
             certificate: certificate.into(),
             key: key.into(),
-            clients: rest.first().map(PathBuf::from),
+            client_ca: rest.first().map(PathBuf::from),
         }),
         _ => Err(c.err("tls requires cert and key file paths")),
     }

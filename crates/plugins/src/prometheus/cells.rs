@@ -75,7 +75,7 @@ impl Cells {
     }
 
     pub fn count(&self, observation: &Observation<'_>) {
-        let shard = Shard::here();
+        let shard = Shard::current();
         let transport = match observation.client.transport {
             Transport::Udp => 0,
             Transport::Tcp => 1,

@@ -117,7 +117,7 @@ fn owned(value: Value<'_>) -> Value<'static> {
         }
         Value::Map(map) => {
             let entries = map.entries.iter().map(|(key, value)| (owned_key(key), owned(value.clone())));
-            Value::Map(std::sync::Arc::new(expr::Map { entries: entries.collect(), of: map.of }))
+            Value::Map(std::sync::Arc::new(expr::Map { entries: entries.collect(), map_type: map.map_type }))
         }
         Value::Duration(nanoseconds) => Value::Duration(nanoseconds),
         Value::Month(month) => Value::Month(month),

@@ -59,7 +59,7 @@ impl Variable {
                 items: bytes.iter().map(|byte| Variable::Plain(expr::Value::Byte(*byte))).collect(),
             }),
             expr::Value::Map(map) => Variable::Map(Map {
-                type_name: match map.of {
+                type_name: match map.map_type {
                     MapType::StringToAny => "map[string]interface {}",
                     MapType::AnyToAny => "map[interface {}]interface {}",
                     MapType::AnyToArray => "map[interface {}][]interface {}",

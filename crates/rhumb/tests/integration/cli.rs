@@ -258,7 +258,10 @@ fn completions_and_manual() {
         let (code, text, _) = run(args);
         assert!(code == 0 && text.contains(start), "{text}");
     }
-    assert_eq!(run(&["man", "nope"]), (1, String::new(), "rhumb has no command nope\n".into()));
+    assert_eq!(
+        run(&["man", "nope"]),
+        (1, String::new(), "unknown command 'nope'; see rhumb --help\n".into())
+    );
 }
 
 /// What distributions ship must pass, but for the plugins that are still to come; which these are is on record.

@@ -242,14 +242,14 @@ fn kubeconfigs() {
             &["--context", "api"],
             None,
             WRONG,
-            "--context api: there is no kubeconfig; name one with --kubeconfig",
+            "--context api: no kubeconfig; name one with --kubeconfig",
         ),
         (
             &in_pod,
             &[],
             None,
             WRONG,
-            "outside of a pod, name the cluster with --kubeconfig FILE or in $KUBECONFIG",
+            "outside a pod, name the cluster with --kubeconfig FILE or in $KUBECONFIG",
         ),
     ];
     for (corefile, args, environment, code, expected) in cases {
@@ -264,7 +264,7 @@ fn usage() {
     for (args, expected) in [
         (
             &[WEB][..],
-            "no Corefile: there is no ./Corefile; name one with --conf FILE, or pipe it in with --conf stdin\n",
+            "./Corefile does not exist; name one with --conf FILE, or pipe it in with --conf stdin\n",
         ),
         (&[WEB, "--bogus"], "error: unexpected argument '--bogus' found\n"),
     ] {
