@@ -1,12 +1,12 @@
-//! Replies that found no room in a socket's send buffer, on addresses where they are kept and not waited for.
+//! Replies that did not fit into a socket's send buffer, on addresses where they are queued instead of waited for.
 //!
 //! ```text
 //! worker ──reply, no room──→ ┌ newest ┐ ──→ drain: newest first, every millisecond while there is room
 //! query that waited ───────→ │   …    │
-//!                            └ oldest ┘ ──→ lost and counted, when one more than DEPTH comes
+//!                            └ oldest ┘ ──→ lost and counted, beyond CAPACITY
 //! ```
 //!
-//! The newest go first: their clients are still there, those of the oldest have asked again by now.
+//! The newest are sent first: their clients still wait, those of the oldest have retried by now.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,20 +19,20 @@ use net::{ReplyTo, UdpSocket};
 
 use crate::runtime;
 
-/// How many replies are kept for one address.
-const DEPTH: usize = 1024;
-/// How long the kernel gets to make room before the next attempt.
-const PAUSE: Duration = Duration::from_millis(1);
+/// Maximum number of queued replies per address.
+const CAPACITY: usize = 1024;
+/// The interval between attempts to send.
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// The replies of one address that wait for room.
+/// The queued replies of one address.
 pub(crate) struct Backlog {
-    replies: Mutex<VecDeque<Kept>>,
+    replies: Mutex<VecDeque<QueuedReply>>,
     full: AtomicBool,
     draining: AtomicBool,
     lost: Arc<Counter>,
 }
 
-struct Kept {
+struct QueuedReply {
     bytes: Vec<u8>,
     to: ReplyTo,
     socket: Arc<UdpSocket>,
@@ -48,81 +48,81 @@ impl Backlog {
         }
     }
 
-    /// Whether one more reply would push another out.
+    /// Whether one more reply would evict another.
     pub fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
     }
 
     /// Counts replies that never reached the wire.
-    pub fn lose(&self, replies: usize) {
+    pub fn count_lost(&self, replies: usize) {
         self.lost.add(replies as u64);
     }
 
-    /// Sends a reply at once, or keeps it.
+    /// Sends a reply at once, or queues it.
     pub fn send(self: &Arc<Backlog>, socket: &Arc<UdpSocket>, bytes: &[u8], to: &ReplyTo) {
         match socket.try_send_to(bytes, to) {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.keep(socket, bytes, to),
-            Err(_) => self.lose(1),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.enqueue(socket, bytes, to),
+            Err(_) => self.count_lost(1),
         }
     }
 
-    /// Keeps a reply for which there was no room.
-    pub fn keep(self: &Arc<Backlog>, socket: &Arc<UdpSocket>, bytes: &[u8], to: &ReplyTo) {
-        self.push(Kept { bytes: bytes.to_vec(), to: *to, socket: socket.clone() });
+    /// Queues a reply that did not fit into the send buffer.
+    pub fn enqueue(self: &Arc<Backlog>, socket: &Arc<UdpSocket>, bytes: &[u8], to: &ReplyTo) {
+        self.push(QueuedReply { bytes: bytes.to_vec(), to: *to, socket: socket.clone() });
         if !self.draining.swap(true, Ordering::AcqRel) {
             let backlog = self.clone();
             supervise::spawn(runtime::handle(), "backlog", move || drain(backlog.clone()));
         }
     }
 
-    fn push(&self, kept: Kept) {
+    fn push(&self, reply: QueuedReply) {
         let mut replies = self.replies();
-        if replies.len() == DEPTH {
+        if replies.len() == CAPACITY {
             replies.pop_front();
-            self.lose(1);
+            self.count_lost(1);
         }
-        replies.push_back(kept);
-        self.full.store(replies.len() == DEPTH, Ordering::Relaxed);
+        replies.push_back(reply);
+        self.full.store(replies.len() == CAPACITY, Ordering::Relaxed);
     }
 
-    fn pop(&self) -> Option<Kept> {
+    fn pop(&self) -> Option<QueuedReply> {
         let mut replies = self.replies();
         let newest = replies.pop_back();
-        self.full.store(replies.len() == DEPTH, Ordering::Relaxed);
+        self.full.store(replies.len() == CAPACITY, Ordering::Relaxed);
         newest
     }
 
-    /// Sends the newest while `send` finds room. True if nothing is left.
-    fn flush(&self, mut send: impl FnMut(&Kept) -> io::Result<()>) -> bool {
-        while let Some(kept) = self.pop() {
-            match send(&kept) {
+    /// Sends the newest first while `send` has room. True if nothing is left.
+    fn flush(&self, mut send: impl FnMut(&QueuedReply) -> io::Result<()>) -> bool {
+        while let Some(reply) = self.pop() {
+            match send(&reply) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.push(kept);
+                    self.push(reply);
                     return false;
                 }
-                Err(_) => self.lose(1),
+                Err(_) => self.count_lost(1),
             }
         }
         true
     }
 
-    fn replies(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+    fn replies(&self) -> MutexGuard<'_, VecDeque<QueuedReply>> {
         self.replies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Sends what is kept, until nothing is.
+/// Sends the queued replies until none is left.
 async fn drain(backlog: Arc<Backlog>) {
     loop {
         supervise::fail_point("backlog");
-        tokio::time::sleep(PAUSE).await;
-        if !backlog.flush(|kept| kept.socket.try_send_to(&kept.bytes, &kept.to)) {
+        tokio::time::sleep(RETRY_INTERVAL).await;
+        if !backlog.flush(|reply| reply.socket.try_send_to(&reply.bytes, &reply.to)) {
             continue;
         }
         backlog.draining.store(false, Ordering::Release);
-        // Whoever came between the last look and the line above saw a drain that is ending.
+        // A reply queued between the flush and the line above found `draining` set and started no drain.
         if backlog.replies().is_empty() || backlog.draining.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -136,9 +136,11 @@ mod tests {
     use wire::{Name, NameBuf, Query, Rcode, Rtype};
 
     use super::*;
-    use crate::{Block, BlockSettings, Client, Exchange, Plugin, Replied, Service, Step, Transport, Visit};
+    use crate::{
+        Block, BlockSettings, Client, Exchange, ExchangeResult, Plugin, Service, Step, Transport, Visit,
+    };
 
-    /// A socket and the way back to a client.
+    /// A socket, a client, and the address for replies to it.
     fn exchange() -> (Arc<UdpSocket>, std::net::UdpSocket, ReplyTo) {
         let any = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         let socket = UdpSocket::bind(any, &UdpOptions::default()).expect("a socket");
@@ -159,44 +161,45 @@ mod tests {
         let (socket, _client, to) = exchange();
         let lost = Arc::new(Counter::new());
         let backlog = Backlog::new(lost.clone());
-        let kept = |number: usize| Kept { bytes: number.to_be_bytes().to_vec(), to, socket: socket.clone() };
-        for number in 0..DEPTH {
+        let reply =
+            |number: usize| QueuedReply { bytes: number.to_be_bytes().to_vec(), to, socket: socket.clone() };
+        for number in 0..CAPACITY {
             assert!(!backlog.is_full());
-            backlog.push(kept(number));
+            backlog.push(reply(number));
         }
         assert!(backlog.is_full());
-        for number in DEPTH..DEPTH + 3 {
-            backlog.push(kept(number));
+        for number in CAPACITY..CAPACITY + 3 {
+            backlog.push(reply(number));
         }
         assert_eq!(lost.get(), 3);
         // Room for two, then for one that the kernel refuses, then for all.
         let mut sent: Vec<Vec<u8>> = Vec::new();
         let mut room = 2;
         let none = || io::Error::from(io::ErrorKind::WouldBlock);
-        assert!(!backlog.flush(|kept| {
+        assert!(!backlog.flush(|reply| {
             if room == 0 {
                 return Err(none());
             }
             room -= 1;
-            sent.push(kept.bytes.clone());
+            sent.push(reply.bytes.clone());
             Ok(())
         }));
-        assert_eq!(sent, [DEPTH + 2, DEPTH + 1].map(|number| number.to_be_bytes().to_vec()));
+        assert_eq!(sent, [CAPACITY + 2, CAPACITY + 1].map(|number| number.to_be_bytes().to_vec()));
         assert!(!backlog.is_full());
         let mut tries = 0;
         assert!(backlog.flush(|_| {
             tries += 1;
             if tries == 1 { Err(io::Error::from(io::ErrorKind::PermissionDenied)) } else { Ok(()) }
         }));
-        assert_eq!((tries, lost.get()), (DEPTH - 2, 4));
+        assert_eq!((tries, lost.get()), (CAPACITY - 2, 4));
     }
 
     #[test]
-    fn what_is_kept_leaves_by_itself() {
+    fn queued_replies_are_sent_without_further_calls() {
         let (socket, client, to) = exchange();
         let backlog = Arc::new(Backlog::new(Arc::default()));
         for round in 0..3u8 {
-            backlog.keep(&socket, &[round], &to);
+            backlog.enqueue(&socket, &[round], &to);
             let mut buffer = [0; 16];
             assert_eq!(client.recv(&mut buffer).expect("a reply"), 1);
             assert_eq!(buffer[0], round);
@@ -206,38 +209,38 @@ mod tests {
         assert_eq!(client.recv(&mut buffer).expect("a reply"), 3);
     }
 
-    /// Drops what comes while replies pile up, as `shed` does, and refuses the rest.
-    struct Shy;
+    /// Drops queries while the backlog is full, as `shed` does, and refuses the rest.
+    struct DropWhenFull;
 
-    impl Plugin for Shy {
+    impl Plugin for DropWhenFull {
         fn name(&self) -> &'static str {
-            "shy"
+            "drop_when_full"
         }
 
         fn query(&self, visit: &mut Visit<'_>) -> Step {
-            if visit.replies_pile_up() { Step::Drop } else { Step::fail(Rcode::REFUSED) }
+            if visit.is_backlog_full() { Step::Drop } else { Step::fail(Rcode::REFUSED) }
         }
     }
 
     #[test]
-    fn plugins_see_that_replies_pile_up() {
+    fn plugins_see_a_full_backlog() {
         let (socket, _client, to) = exchange();
         let lost = Arc::new(Family::<Counter>::new(&["server", "reason"]));
         let settings = BlockSettings { lost_replies: Some(lost.clone()), ..BlockSettings::default() };
-        let block = Arc::new(Block::new(vec![Arc::new(Shy)], settings));
+        let block = Arc::new(Block::new(vec![Arc::new(DropWhenFull)], settings));
         let service = Arc::new(Service::new("dns://:53".into(), vec![(NameBuf::root(), block)]));
         let client = Client { remote: to.remote(), local: socket.local_addr(), transport: Transport::Udp };
         let packet = Query::ask(Name::ROOT, Rtype::A).to_packet();
         let mut exchange = Exchange::new();
         let mut ask = || exchange.answer(&service, client, &packet, &mut Vec::new());
-        assert_eq!(ask(), Replied::Yes);
+        assert_eq!(ask(), ExchangeResult::Reply);
         let backlog = service.backlog.as_ref().expect("the block wants one");
-        for _ in 0..=DEPTH {
-            backlog.push(Kept { bytes: Vec::new(), to, socket: socket.clone() });
+        for _ in 0..=CAPACITY {
+            backlog.push(QueuedReply { bytes: Vec::new(), to, socket: socket.clone() });
         }
-        assert_eq!(ask(), Replied::No);
+        assert_eq!(ask(), ExchangeResult::NoReply);
         assert_eq!(lost.with(&["dns://:53", "response"]).get(), 1);
         backlog.flush(|_| Ok(()));
-        assert_eq!(ask(), Replied::Yes);
+        assert_eq!(ask(), ExchangeResult::Reply);
     }
 }

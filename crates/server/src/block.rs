@@ -1,4 +1,4 @@
-//! A server block at work: its chain of plugins and what they said about themselves at setup.
+//! A server block: its chain of plugins, their hooks and the block's settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,33 +7,33 @@ use metrics::{Counter, Family};
 use wire::NameBuf;
 
 use crate::visit::MetadataView;
-use crate::{Hooks, Plugin, Proxied};
+use crate::{Hooks, Plugin, ProxyProtocol};
 
 /// One server block. All its keys share the same plugins.
 pub struct Block {
     chain: Vec<Arc<dyn Plugin>>,
-    /// Plugins no query passes.
-    beside: Vec<Arc<dyn Plugin>>,
-    /// One bit per plugin, by the place in the chain.
+    /// Plugins without a position in the chain.
+    off_chain: Vec<Arc<dyn Plugin>>,
+    /// One bit per plugin, by the position in the chain.
     pub(crate) wants_query: u64,
     pub(crate) wants_records: u64,
     pub(crate) wants_failure: u64,
     pub(crate) wants_drop: u64,
     pub(crate) wants_sent: u64,
-    /// Some plugin notes the steps of queries.
+    /// A plugin records spans of queries.
     pub(crate) traced: bool,
     filters: Vec<usize>,
     metadata_providers: Vec<usize>,
     pub(crate) settings: BlockSettings,
 }
 
-/// What directives without a plugin of their own say about their block.
+/// The settings of a block that its directives make.
 #[derive(Clone, Debug, Default)]
 pub struct BlockSettings {
     /// Zones for which metadata is collected; None without the `metadata` directive.
     pub metadata_zones: Option<Vec<NameBuf>>,
-    /// Somebody in the block tells how Services are reached from outside.
-    pub outside: bool,
+    /// A plugin of the block serves the external addresses of Services.
+    pub external_services: bool,
     pub debug: bool,
     pub stacktrace: bool,
     pub read_timeout: Option<Duration>,
@@ -41,16 +41,16 @@ pub struct BlockSettings {
     pub idle_timeout: Option<Duration>,
     /// -1 is no limit.
     pub max_tcp_queries: Option<i64>,
-    /// Sockets per address; None leaves it to the server.
+    /// Sockets per address; None is the server's default.
     pub sockets: Option<usize>,
-    /// Replies that find no room in a socket's send buffer are kept a while and not waited for; those lost all the
-    /// same are counted here by server and `response`.
+    /// Replies that do not fit into a socket's send buffer are queued instead of waited for; those still lost are
+    /// counted here, by server and `response`.
     pub lost_replies: Option<Arc<Family<Counter>>>,
-    /// Clients come through proxies that say who they are.
-    pub proxied: Option<Proxied>,
+    /// Clients connect through proxies that speak the PROXY protocol.
+    pub proxy_protocol: Option<ProxyProtocol>,
 }
 
-/// More plugins than bits would be needed for a chain nobody writes; setup refuses it.
+/// The masks have one bit per plugin; setup rejects longer chains.
 pub(crate) const MAX_CHAIN: usize = 64;
 
 impl Block {
@@ -63,7 +63,7 @@ impl Block {
                 .filter(|(_, p)| p.hooks().has(hook))
                 .fold(0u64, |mask, (i, _)| mask | 1 << i)
         };
-        let places = |wanted: &dyn Fn(&Arc<dyn Plugin>) -> bool| {
+        let positions = |wanted: &dyn Fn(&Arc<dyn Plugin>) -> bool| {
             chain.iter().enumerate().filter(|(_, p)| wanted(p)).map(|(i, _)| i).collect::<Vec<_>>()
         };
         Block {
@@ -73,30 +73,30 @@ impl Block {
             wants_drop: mask(Hooks::DROP),
             wants_sent: mask(Hooks::SENT),
             traced: chain.iter().any(|plugin| plugin.traces()),
-            filters: places(&|p| p.as_filter().is_some()),
-            metadata_providers: places(&|p| p.as_metadata().is_some()),
+            filters: positions(&|p| p.as_filter().is_some()),
+            metadata_providers: positions(&|p| p.as_metadata().is_some()),
             settings,
-            beside: Vec::new(),
+            off_chain: Vec::new(),
             chain,
         }
     }
 
-    pub(crate) fn with_beside(mut self, beside: Vec<Arc<dyn Plugin>>) -> Block {
-        self.beside = beside;
+    pub(crate) fn with_off_chain(mut self, off_chain: Vec<Arc<dyn Plugin>>) -> Block {
+        self.off_chain = off_chain;
         self
     }
 
-    /// The plugins in the order a query meets them.
+    /// The plugins in the order a query passes them.
     pub fn chain(&self) -> &[Arc<dyn Plugin>] {
         &self.chain
     }
 
-    /// All plugins that came out of the block's directives, those in the chain first.
+    /// All plugins of the block, those in the chain first.
     pub fn plugins(&self) -> impl Iterator<Item = &Arc<dyn Plugin>> {
-        self.chain.iter().chain(&self.beside)
+        self.chain.iter().chain(&self.off_chain)
     }
 
-    /// The name of the view that guards this block, or nothing.
+    /// The name of the block's view, if it has one.
     pub fn view_name(&self) -> Option<&str> {
         let &first = self.filters.first()?;
         self.chain[first].as_filter().map(|filter| filter.view_name())
@@ -106,28 +106,28 @@ impl Block {
         !self.filters.is_empty()
     }
 
-    /// Whether the block takes this query; without a view it always does.
+    /// Whether the block accepts this query; without a view it always does.
     pub(crate) fn accepts(
         &self,
         query: &wire::Query,
         client: &crate::Client,
         view: &dyn Fn(&str) -> Option<String>,
     ) -> bool {
-        self.filters.iter().all(|&place| {
-            self.chain[place].as_filter().is_some_and(|filter| filter.accepts(query, client, view))
+        self.filters.iter().all(|&position| {
+            self.chain[position].as_filter().is_some_and(|filter| filter.accepts(query, client, view))
         })
     }
 
-    /// Asks the providers for a label, if this block collects metadata for the query's name.
+    /// The value of a label, if this block collects metadata for the query's name and a plugin provides it.
     pub(crate) fn metadata(&self, label: &str, mut view: MetadataView<'_>) -> Option<String> {
         let zones = self.settings.metadata_zones.as_ref()?;
         let name = view.query.question.lower();
         if !zones.iter().any(|zone| name.is_under(zone.as_name())) {
             return None;
         }
-        self.metadata_providers.iter().find_map(|&place| {
-            view.slot_of = place;
-            self.chain[place].as_metadata()?.value(label, &view)
+        self.metadata_providers.iter().find_map(|&position| {
+            view.provider = position;
+            self.chain[position].as_metadata()?.value(label, &view)
         })
     }
 }

@@ -1,8 +1,8 @@
-//! Who asks, and how.
+//! The client of a query: addresses and transport.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// The way a query came in.
+/// The transport a query arrived over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Transport {
     Udp,
@@ -10,7 +10,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// As the query log and the metrics write it.
+    /// The name in the query log and in metrics.
     pub fn proto(self) -> &'static str {
         match self {
             Transport::Udp => "udp",
@@ -19,7 +19,7 @@ impl Transport {
     }
 }
 
-/// The two ends of the exchange. IPv4 addresses are never IPv6-mapped here.
+/// The two addresses of an exchange. IPv4 addresses are never IPv6-mapped here.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
     pub remote: SocketAddr,
@@ -33,8 +33,8 @@ impl Client {
         if self.remote.is_ipv4() { 1 } else { 2 }
     }
 
-    pub(crate) fn nobody() -> Client {
-        let nowhere = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
-        Client { remote: nowhere, local: nowhere, transport: Transport::Udp }
+    pub(crate) fn unspecified() -> Client {
+        let unspecified = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+        Client { remote: unspecified, local: unspecified, transport: Transport::Udp }
     }
 }

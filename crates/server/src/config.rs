@@ -1,4 +1,4 @@
-//! A Corefile made ready to serve: blocks, services per address, and all that runs beside them.
+//! The configuration built from a Corefile: blocks, services per address, HTTP routes and periodic tasks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,18 +11,18 @@ use sha2::{Digest, Sha512};
 use wire::NameBuf;
 
 use crate::fingerprint::Files;
-use crate::http::{Route, TlsSource};
-use crate::kept::Values;
-use crate::setup::{Availability, Common, CorefilePoll, Draft, Link, Periodic, PluginSpec, Setup};
+use crate::http::{Route, SharedWebSource};
+use crate::setup::{Availability, BlockDraft, ConfigDraft, CorefilePoll, Link, Periodic, PluginSpec, Setup};
+use crate::values::Values;
 use crate::{Block, Service};
 
-/// Where a Corefile comes from and what its defaults are.
+/// A Corefile with its name and defaults.
 #[derive(Clone)]
 pub struct Input {
     /// For messages.
     pub name: String,
     pub contents: Vec<u8>,
-    /// The port of keys that name none.
+    /// The port of zone keys without one.
     pub dns_port: String,
 }
 
@@ -32,24 +32,23 @@ pub struct Config {
     pub(crate) blocks: Vec<Arc<Block>>,
     pub(crate) routes: Vec<Route>,
     /// Addresses whose routes are served over TLS.
-    pub(crate) http_tls: BTreeMap<String, TlsSource>,
+    pub(crate) http_tls: BTreeMap<String, SharedWebSource>,
     pub(crate) tasks: Vec<Periodic>,
     pub(crate) lameduck: Option<(&'static str, Duration)>,
     pub(crate) poll: Option<CorefilePoll>,
-    /// What the next configuration may take over.
+    /// Values that the next configuration may reuse.
     pub(crate) kept: Values,
-    /// What plugins read of it.
+    /// Files that its plugins read.
     pub(crate) files: Files,
     pub digest: String,
-    /// What the user should know although it is no error.
     pub warnings: Vec<Diagnostic>,
     /// `ZONE:PORT` lines, as printed at start.
     pub banner: Vec<String>,
 }
 
 impl Config {
-    /// Serves nothing; what a server has before its first configuration.
-    pub(crate) fn nothing() -> Config {
+    /// The configuration of a server before its first one: serves nothing.
+    pub(crate) fn empty() -> Config {
         Config {
             services: Vec::new(),
             blocks: Vec::new(),
@@ -66,7 +65,7 @@ impl Config {
         }
     }
 
-    /// What is served where.
+    /// The listening addresses and their services.
     pub fn services(&self) -> impl Iterator<Item = (&Address, &Arc<Service>)> {
         self.services.iter().map(|(address, service)| (address, service))
     }
@@ -84,7 +83,7 @@ impl Config {
         &self.tasks
     }
 
-    /// Has all plugins get what they need to answer, which may take its time. Without it nothing is connected to.
+    /// Calls `prepare` of all plugins, which may block. Before that, plugins open no connections.
     pub fn prepare(&self) -> Result<(), String> {
         for plugin in self.blocks.iter().flat_map(|block| block.plugins()) {
             plugin.prepare().map_err(|error| format!("plugin/{}: {error}", plugin.name()))?;
@@ -93,7 +92,7 @@ impl Config {
     }
 }
 
-/// An address to listen on; all addresses if there is no IP.
+/// A listening address; all addresses if there is no IP.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
     pub ip: Option<IpAddr>,
@@ -102,7 +101,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// What to hand to the kernel; all addresses means both families.
+    /// The address to bind; all addresses means both families.
     pub fn socket_addr(&self) -> SocketAddr {
         match self.ip {
             None => SocketAddr::new(IpAddr::V6(Ipv6Addr::UNSPECIFIED), self.port),
@@ -125,15 +124,15 @@ impl fmt::Display for Address {
     }
 }
 
-/// A Corefile that is read but not set up.
+/// A parsed Corefile whose plugins are not set up.
 pub struct Parsed {
     corefile: corefile::Parsed,
     dns_port: String,
-    /// The SHA-512 of what it says, whatever its layout; imports count.
+    /// The SHA-512 of its content with imports, independent of layout.
     pub digest: String,
 }
 
-/// Reads a Corefile.
+/// Parses a Corefile.
 pub fn parse(input: &Input, plugins: &[PluginSpec], source: &dyn Source) -> Result<Parsed, Diagnostic> {
     let known: Vec<&str> = plugins.iter().map(|spec| spec.name).collect();
     let corefile = corefile::read(&input.name, &input.contents, Some(&known), source)?;
@@ -142,25 +141,25 @@ pub fn parse(input: &Input, plugins: &[PluginSpec], source: &dyn Source) -> Resu
     Ok(Parsed { corefile, dns_port: input.dns_port.clone(), digest })
 }
 
-/// Reads and checks a Corefile. All errors that can be found are given, the first one being CoreDNS's.
+/// Parses a Corefile and sets up its plugins. Returns all errors it can find; the first one is CoreDNS's.
 pub fn build(input: &Input, plugins: &[PluginSpec], source: &dyn Source) -> Result<Config, Vec<Diagnostic>> {
     let parsed = parse(input, plugins, source).map_err(|error| vec![error])?;
-    set_up(parsed, plugins, &Config::nothing())
+    set_up(parsed, plugins, &Config::empty())
 }
 
-/// Checks what was read. What plugins keep across configurations is taken over from the running one, which has it still,
-/// whatever becomes of the next.
+/// Sets up the plugins of a parsed Corefile. Values that plugins keep across configurations are shared with the running
+/// one, which keeps them whether or not the new one ever serves.
 pub fn set_up(parsed: Parsed, plugins: &[PluginSpec], running: &Config) -> Result<Config, Vec<Diagnostic>> {
     let Parsed { corefile: parsed, dns_port, digest } = parsed;
     if let Some(unknown) = parsed.unknown {
         return Err(vec![unknown]);
     }
-    let mut common = Common {
+    let mut common = ConfigDraft {
         digest,
         warnings: parsed.warnings,
         running: running.kept.clone(),
         files: running.files.next(),
-        ..Common::default()
+        ..ConfigDraft::default()
     };
 
     let keys: Vec<Vec<ZoneKey>> = parsed
@@ -169,18 +168,18 @@ pub fn set_up(parsed: Parsed, plugins: &[PluginSpec], running: &Config) -> Resul
         .map(|block| block_zones(block, &dns_port))
         .collect::<Result<_, _>>()
         .map_err(|error| vec![error])?;
-    let mut drafts: Vec<Draft> = parsed.blocks.iter().map(|_| Draft::default()).collect();
+    let mut drafts: Vec<BlockDraft> = parsed.blocks.iter().map(|_| BlockDraft::default()).collect();
     let mut errors = Vec::new();
-    for (place, spec) in plugins.iter().enumerate() {
-        let later = &plugins[place + 1..];
+    for (position, spec) in plugins.iter().enumerate() {
+        let later = &plugins[position + 1..];
         for ((block, keys), draft) in parsed.blocks.iter().zip(&keys).zip(&mut drafts) {
             let Some(c) = block.dispenser(spec.name) else { continue };
             let result = match spec.availability {
-                Availability::Here(setup) => {
+                Availability::Available(setup) => {
                     setup(&mut Setup { c, keys, block, later, draft, common: &mut common })
                 }
-                Availability::ToCome => Err(unavailable(c, spec, "is still to come in Rhumb", None)),
-                Availability::Never(instead) => {
+                Availability::Planned => Err(unavailable(c, spec, "is still to come in Rhumb", None)),
+                Availability::Unsupported(instead) => {
                     Err(unavailable(c, spec, "is not part of Rhumb", Some(instead)))
                 }
             };
@@ -211,20 +210,25 @@ fn unavailable(
 }
 
 /// Groups the blocks by listening address.
-fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Result<Config, Diagnostic> {
+fn assemble(
+    keys: Vec<Vec<ZoneKey>>,
+    drafts: Vec<BlockDraft>,
+    common: ConfigDraft,
+) -> Result<Config, Diagnostic> {
     let mut blocks = Vec::new();
     let mut listening = Vec::new();
     let mut groups: BTreeMap<Address, Vec<(NameBuf, Arc<Block>)>> = BTreeMap::new();
     let mut served: Vec<Vec<(String, String)>> = Vec::new();
     for (keys, draft) in keys.iter().zip(drafts) {
         if draft.chain.len() > crate::block::MAX_CHAIN {
-            let error = format!("a server block may have at most {} plugins", crate::block::MAX_CHAIN);
+            let error =
+                format!("server block has too many plugins: the limit is {}", crate::block::MAX_CHAIN);
             return Err(keys
                 .first()
                 .map_or(Diagnostic::error(&error), |key| Diagnostic::error(&error).at(&key.span)));
         }
-        let block = Arc::new(Block::new(draft.chain, draft.settings).with_beside(draft.beside));
-        let mut here = Vec::new();
+        let block = Arc::new(Block::new(draft.chain, draft.settings).with_off_chain(draft.off_chain));
+        let mut block_served = Vec::new();
         let hosts = draft.hosts.unwrap_or_else(|| vec![String::new()]);
         for key in keys {
             if key.scheme != Scheme::Dns {
@@ -236,12 +240,12 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
             for host in &hosts {
                 let address = address(host, key)?;
                 listening.push(ZoneListener::new(key, host, block.is_filtered()));
-                here.push((format!("dns://{address}"), zone.to_string()));
+                block_served.push((format!("dns://{address}"), zone.to_string()));
                 groups.entry(address).or_default().push((zone.clone(), block.clone()));
             }
         }
         blocks.push(block);
-        served.push(here);
+        served.push(block_served);
     }
     check_overlap(&listening)?;
     for (block, keys) in blocks.iter().zip(&served) {
@@ -256,7 +260,7 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
         .into_iter()
         .map(|(address, zones)| {
             let label = format!("dns://{address}");
-            (address, Arc::new(Service::new(label, zones).observed_by(observer.clone())))
+            (address, Arc::new(Service::new(label, zones).with_observer(observer.clone())))
         })
         .collect();
     Ok(Config {
@@ -275,20 +279,21 @@ fn assemble(keys: Vec<Vec<ZoneKey>>, drafts: Vec<Draft>, common: Common) -> Resu
     })
 }
 
-/// A host of `bind`, with the key's port. The host may carry an IPv6 scope: `fe80::1%2`.
+/// A host of `bind`, with the key's port. The host may have an IPv6 scope: `fe80::1%2`.
 fn address(host: &str, key: &ZoneKey) -> Result<Address, Diagnostic> {
     let port = key.port_number()?;
     if host.is_empty() {
         return Ok(Address { ip: None, scope: 0, port });
     }
     let (ip, scope) = host.split_once('%').unwrap_or((host, "0"));
-    let wrong = || Diagnostic::error(format!("listen address '{host}' is not an IP address")).at(&key.span);
+    let wrong =
+        || Diagnostic::error(format!("listen address: expected an IP address, got '{host}'")).at(&key.span);
     let ip: IpAddr = ip.parse().map_err(|_| wrong())?;
-    // An IPv4 address in IPv6 clothes is an IPv4 address.
+    // An IPv4-mapped IPv6 address is an IPv4 address.
     Ok(Address { ip: Some(ip.to_canonical()), scope: scope.parse().map_err(|_| wrong())?, port })
 }
 
-/// One line per zone, sorted, each once; bound addresses are named.
+/// One line per zone, sorted, without duplicates; with the address if one is configured.
 fn banner(address: &Address, zones: &[(NameBuf, Arc<Block>)]) -> Vec<String> {
     let mut names: Vec<String> = zones.iter().map(|(zone, _)| zone.to_string()).collect();
     names.sort();
@@ -307,8 +312,8 @@ fn banner(address: &Address, zones: &[(NameBuf, Arc<Block>)]) -> Vec<String> {
     lines
 }
 
-/// RFC 1035 §2.3.1: labels begin with a letter and hold letters, digits and inner hyphens. The root and
-/// reverse zones are fine as they are.
+/// RFC 1035 §2.3.1: labels begin with a letter and have letters, digits and inner hyphens. The root and reverse
+/// zones are exempt.
 fn follows_preferred_syntax(zone: &str) -> bool {
     if zone == "." || zone.ends_with(".in-addr.arpa.") || zone.ends_with(".ip6.arpa.") {
         return true;

@@ -1,4 +1,4 @@
-//! An address being listened on. The sockets stay the same through reloads; what is served on them changes.
+//! A listening address. Its sockets survive reloads; its service is replaced.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -11,30 +11,30 @@ use tokio::sync::watch;
 
 use crate::{Address, Service, runtime};
 
-/// One address and what is served there now.
+/// One listening address and its current service.
 pub(crate) struct Endpoint {
     pub address: Address,
-    /// Where the sockets really are bound; differs for port 0 and without IPv6.
+    /// The address the sockets are bound to; differs for port 0 and without IPv6.
     pub bound: SocketAddr,
-    /// How many sockets were asked for; None is one UDP socket per worker and one TCP socket.
+    /// The configured number of sockets; None is one UDP socket per worker and one TCP socket.
     pub sockets: Option<usize>,
     pub service: ArcSwap<Service>,
-    /// Turns true when the address is to be given up.
+    /// Becomes true when the endpoint is to be closed.
     pub closing: watch::Sender<bool>,
 }
 
-/// The sockets of an endpoint, bound but not yet served.
-pub(crate) struct Bound {
+/// An endpoint with its sockets, bound but not served yet.
+pub(crate) struct BoundEndpoint {
     pub endpoint: Arc<Endpoint>,
     pub udp: Vec<Arc<UdpSocket>>,
     pub tcp: Vec<TcpListener>,
 }
 
-/// Attempts to find a port free for UDP and TCP alike, where any port will do.
+/// Attempts to find a port that is free for both UDP and TCP, for port 0.
 const ANY_PORT_ATTEMPTS: usize = 16;
 
-/// Binds all sockets of an address: as many as its service wants, or else one UDP socket per worker and one for TCP.
-pub(crate) fn bind(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<Bound> {
+/// Binds all sockets of an address: as many as its service configures, or else one UDP socket per worker and one for TCP.
+pub(crate) fn bind(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<BoundEndpoint> {
     let mut bound = bind_once(address, workers, service.clone());
     for _ in 1..ANY_PORT_ATTEMPTS {
         match &bound {
@@ -47,9 +47,9 @@ pub(crate) fn bind(address: &Address, workers: usize, service: Arc<Service>) -> 
     bound
 }
 
-fn bind_once(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<Bound> {
+fn bind_once(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<BoundEndpoint> {
     let wanted = address.socket_addr();
-    // Replies must leave from the address the query came to, which only wildcard sockets do not know.
+    // Replies must be sent from the address the query was sent to, which a wildcard socket only knows from pktinfo.
     let options = UdpOptions { pktinfo: address.is_wildcard(), ..UdpOptions::default() };
     let first = match UdpSocket::bind(wanted, &options) {
         Err(error) if address.ip.is_none() && net::ipv6_unavailable(&error) => {
@@ -57,18 +57,20 @@ fn bind_once(address: &Address, workers: usize, service: Arc<Service>) -> io::Re
         }
         other => other,
     }
-    .map_err(|error| named(error, "udp", address))?;
+    .map_err(|error| with_address(error, "udp", address))?;
     let bound = first.local_addr();
     let _entered = runtime::handle().enter();
     let listen = || {
         let listener = net::listen_tcp(bound).and_then(TcpListener::from_std);
-        listener.map_err(|error| named(error, "tcp", address))
+        listener.map_err(|error| with_address(error, "tcp", address))
     };
     let sockets = service.sockets;
     let tcp = (0..sockets.unwrap_or(1)).map(|_| listen()).collect::<io::Result<_>>()?;
     let mut udp = vec![Arc::new(first)];
     for _ in 1..sockets.unwrap_or(workers) {
-        udp.push(Arc::new(UdpSocket::bind(bound, &options).map_err(|error| named(error, "udp", address))?));
+        udp.push(Arc::new(
+            UdpSocket::bind(bound, &options).map_err(|error| with_address(error, "udp", address))?,
+        ));
     }
     let endpoint = Arc::new(Endpoint {
         address: address.clone(),
@@ -77,11 +79,11 @@ fn bind_once(address: &Address, workers: usize, service: Arc<Service>) -> io::Re
         service: ArcSwap::new(service),
         closing: watch::Sender::new(false),
     });
-    Ok(Bound { endpoint, udp, tcp })
+    Ok(BoundEndpoint { endpoint, udp, tcp })
 }
 
-/// The error with what could not be done, in the words operators know.
-fn named(error: io::Error, network: &str, address: &Address) -> io::Error {
+/// Adds the address to an error, in Go's words.
+fn with_address(error: io::Error, network: &str, address: &Address) -> io::Error {
     let reason = match error.kind() {
         io::ErrorKind::AddrInUse => "bind: address already in use".to_owned(),
         io::ErrorKind::PermissionDenied => "bind: permission denied".to_owned(),

@@ -1,4 +1,4 @@
-//! One exchange: a packet in, at most one packet out. Shared by all that listens.
+//! One exchange: a query packet in, at most one reply packet out. Shared by all transports.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,34 +9,34 @@ use wire::{ParseOutcome, Query, Rcode};
 
 use crate::block::MAX_CHAIN;
 use crate::explain::Note;
-use crate::service::{Served, reject};
-use crate::walk::{Driven, Pending, Resumed, Walk, finish};
+use crate::service::{ServeResult, reject};
+use crate::walk::{Pending, Progress, TaskResult, Walk, finish};
 use crate::{Block, Client, Messages, Outcome, Service, log};
 
-/// The task that panics of plugins are counted under.
+/// The task name under which panics of plugins are counted.
 const TASK: &str = "query";
 
-/// Panics that cost a query; each is one SERVFAIL.
+/// Panics while a query was answered; each is one SERVFAIL.
 pub static PANICS: Counter = Counter::new();
 
-/// Why a query fails that would be one too many.
-const TOO_MANY_WAIT: &str = "too many queries wait for an answer";
+/// Why a query beyond the limit of waiting queries fails.
+const TOO_MANY_WAIT: &str = "too many queries are waiting";
 
-/// What to do after a packet was looked at.
-pub(crate) enum Handled {
-    /// The reply's bytes are in the buffer.
+/// The result of handling a packet.
+pub(crate) enum PacketResult {
+    /// The reply is in the buffer.
     Reply,
-    /// The client gets nothing.
+    /// No reply is sent.
     Nothing,
-    /// A plugin needs time; the walk is to be finished elsewhere.
+    /// A plugin waits for a task; the caller has to complete the walk.
     Waiting(Pending, Arc<Block>),
-    /// A series of messages is to be sent.
+    /// The caller has to send a series of messages.
     Streaming(Box<dyn Messages>, Arc<Block>),
 }
 
-/// Takes a packet as far as it goes without waiting. A panic in a plugin is a SERVFAIL. `arrived` spares the first plugin
-/// that measures a reading of the clock.
-// A function of its own in every build: scripts/budgets counts what happens in here.
+/// Answers a packet as far as possible without waiting. A panic in a plugin is a SERVFAIL. `arrived` saves the first
+/// plugin that measures a reading of the clock.
+// A function of its own in every build: scripts/budgets counts its instructions.
 #[inline(never)]
 pub(crate) fn answer(
     service: &Arc<Service>,
@@ -45,101 +45,110 @@ pub(crate) fn answer(
     packet: &[u8],
     arrived: Option<Instant>,
     out: &mut Vec<u8>,
-) -> Handled {
+) -> PacketResult {
     walk.reset(client, arrived);
     match walk.query.parse(packet) {
         ParseOutcome::Query => {}
-        ParseOutcome::Ignore => return Handled::Nothing,
+        ParseOutcome::Ignore => return PacketResult::Nothing,
         ParseOutcome::Reject(rcode) => {
             reject(walk, rcode);
             walk.encode(None, out);
-            return Handled::Reply;
+            return PacketResult::Reply;
         }
         ParseOutcome::NoQuestion => {
-            walk.refuse(Rcode::SERVFAIL, "the packet has no question");
-            service.count_refusal(walk);
+            walk.refuse(Rcode::SERVFAIL, "the query has no question section");
+            service.report_refusal(walk);
             walk.encode(None, out);
-            return Handled::Reply;
+            return PacketResult::Reply;
         }
     }
-    guarded(service, walk, out, |walk, out| {
-        let Served { driven, block } = service.serve(walk);
-        settle(driven, block, walk, out)
+    catch_panic(service, walk, out, |walk, out| {
+        let ServeResult { progress, block } = service.serve(walk);
+        conclude(progress, block, walk, out)
     })
 }
 
-/// Ends a query that would have to wait although too many do. Its failure goes up past the plugins as any other, so that it is
-/// counted, logged, or answered by a cache.
+/// Fails a query that would have to wait although the limit is reached. The failure walks up through the plugins as any
+/// other, so that it is counted, logged, or answered by a cache.
 pub(crate) fn refuse_wait(
     service: &Arc<Service>,
     walk: &mut Walk,
     pending: Pending,
     block: &Arc<Block>,
     out: &mut Vec<u8>,
-) -> Handled {
-    guarded(service, walk, out, |walk, out| {
-        let mut driven = Driven::Waiting(pending);
-        // A plugin on the way up may ask those below again, which is as often as any has reason to.
+) -> PacketResult {
+    catch_panic(service, walk, out, |walk, out| {
+        let mut progress = Progress::Waiting(pending);
+        // A plugin on the way up may walk down again; no chain has reason to do so more often than this.
         for _ in 0..MAX_CHAIN {
-            let Driven::Waiting(pending) = driven else { return settle(driven, Some(block), walk, out) };
-            let given_up = Resumed::GivenUp(pending.direction(), TOO_MANY_WAIT);
+            let Progress::Waiting(pending) = progress else {
+                return conclude(progress, Some(block), walk, out);
+            };
+            let aborted = TaskResult::Aborted(pending.direction(), TOO_MANY_WAIT);
             drop(pending);
-            driven = walk.resume(given_up, block, service);
+            progress = walk.resume(aborted, block, service);
         }
         walk.recover();
-        service.count_refusal(walk);
-        settle(Driven::Done, None, walk, out)
+        service.report_refusal(walk);
+        conclude(Progress::Done, None, walk, out)
     })
 }
 
-/// Turns the end of a drive into bytes, or into what is still to be done.
-fn settle(driven: Driven, block: Option<&Arc<Block>>, walk: &mut Walk, out: &mut Vec<u8>) -> Handled {
-    match (driven, block) {
-        (Driven::Waiting(pending), Some(block)) => Handled::Waiting(pending, block.clone()),
-        (Driven::Streaming(messages), Some(block)) => Handled::Streaming(messages, block.clone()),
+/// Encodes the reply of a finished walk, or passes on what the caller has to complete.
+fn conclude(
+    progress: Progress,
+    block: Option<&Arc<Block>>,
+    walk: &mut Walk,
+    out: &mut Vec<u8>,
+) -> PacketResult {
+    match (progress, block) {
+        (Progress::Waiting(pending), Some(block)) => PacketResult::Waiting(pending, block.clone()),
+        (Progress::Streaming(messages), Some(block)) => PacketResult::Streaming(messages, block.clone()),
         (_, block) => {
             if walk.encode(block, out) {
-                Handled::Reply
+                PacketResult::Reply
             } else {
-                Handled::Nothing
+                PacketResult::Nothing
             }
         }
     }
 }
 
-/// Waits for what a walk waits for and takes it to its end. Never returns `Waiting`.
+/// Waits for the pending task and drives the walk to its end. Never returns `Waiting`.
 pub(crate) async fn complete(
     service: &Arc<Service>,
     walk: &mut Walk,
     pending: Pending,
     block: &Arc<Block>,
     out: &mut Vec<u8>,
-) -> Handled {
-    match supervise::catch_async(TASK, finish(walk, Driven::Waiting(pending), block, service)).await {
-        Ok(driven) => guarded(service, walk, out, |walk, out| settle(driven, Some(block), walk, out)),
+) -> PacketResult {
+    match supervise::catch_async(TASK, finish(walk, Progress::Waiting(pending), block, service)).await {
+        Ok(progress) => {
+            catch_panic(service, walk, out, |walk, out| conclude(progress, Some(block), walk, out))
+        }
         Err(panic) => after_panic(service, walk, out, panic),
     }
 }
 
-fn guarded(
+fn catch_panic(
     service: &Service,
     walk: &mut Walk,
     out: &mut Vec<u8>,
-    work: impl FnOnce(&mut Walk, &mut Vec<u8>) -> Handled,
-) -> Handled {
-    // A panic leaves the walk half done; `after_panic` makes a fresh failure of it, so nothing broken is seen.
+    work: impl FnOnce(&mut Walk, &mut Vec<u8>) -> PacketResult,
+) -> PacketResult {
+    // A panic leaves the walk inconsistent; `after_panic` resets it to a failure.
     match supervise::catch(TASK, || work(walk, out)) {
-        Ok(handled) => handled,
+        Ok(result) => result,
         Err(panic) => after_panic(service, walk, out, panic),
     }
 }
 
-fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Panic) -> Handled {
+fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Panic) -> PacketResult {
     report(service, &panic);
     walk.recover();
-    service.count_refusal(walk);
+    service.report_refusal(walk);
     walk.encode(None, out);
-    Handled::Reply
+    PacketResult::Reply
 }
 
 /// Logs and counts a panic, in CoreDNS's words.
@@ -154,29 +163,29 @@ fn report(service: &Service, panic: &Panic) {
         format_args!("Recovered from panic in server: {label:?} {message} (at {place}){gap}{trace}"),
     );
     if service.debug {
-        // With `debug` a panic is to be looked at, not survived.
+        // With `debug` a panic ends the process, as in CoreDNS.
         log::flush();
         std::process::abort();
     }
     PANICS.inc();
 }
 
-/// Answers packets one after the other with the same memory and no socket, as a worker does: for benches,
+/// Answers packets one after the other with reused memory and without a socket, as a worker does: for benchmarks,
 /// fuzzing and the test that nothing is allocated.
 #[derive(Default)]
 pub struct Exchange {
     walk: Walk,
 }
 
-/// What came of a packet given to an [`Exchange`].
+/// The result of [`Exchange::answer`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replied {
+pub enum ExchangeResult {
     /// The reply is in the buffer.
-    Yes,
-    /// The client gets nothing.
-    No,
-    /// A plugin wants to wait or to stream, which takes a server.
-    Later,
+    Reply,
+    /// No reply is sent.
+    NoReply,
+    /// A plugin waits or streams, which takes a server.
+    Deferred,
 }
 
 impl Exchange {
@@ -190,17 +199,17 @@ impl Exchange {
         client: Client,
         packet: &[u8],
         out: &mut Vec<u8>,
-    ) -> Replied {
+    ) -> ExchangeResult {
         match answer(service, &mut self.walk, client, packet, None, out) {
-            Handled::Reply => Replied::Yes,
-            Handled::Nothing => Replied::No,
-            Handled::Waiting(..) | Handled::Streaming(..) => Replied::Later,
+            PacketResult::Reply => ExchangeResult::Reply,
+            PacketResult::Nothing => ExchangeResult::NoReply,
+            PacketResult::Waiting(..) | PacketResult::Streaming(..) => ExchangeResult::Deferred,
         }
     }
 }
 
-/// What one question came to, with the reasons.
-pub struct Answered {
+/// The answer to one query, with each plugin's reasons.
+pub struct ExplainedReply {
     pub query: Query,
     /// None when the query was dropped.
     pub packet: Option<Vec<u8>>,
@@ -211,27 +220,27 @@ pub struct Answered {
 }
 
 impl Service {
-    /// Answers one packet without any socket, collecting the reasons: for `explain` and for tests. Streams
-    /// give their first message.
-    pub async fn answer(self: &Arc<Service>, packet: &[u8], client: Client) -> Answered {
+    /// Answers one packet without a socket and collects the reasons: for `explain` and for tests. Of a stream it
+    /// returns the first message.
+    pub async fn answer(self: &Arc<Service>, packet: &[u8], client: Client) -> ExplainedReply {
         let mut walk = Walk::new();
-        walk.trail.notes = Some(Vec::new());
+        walk.state.notes = Some(Vec::new());
         let mut out = Vec::new();
-        let mut handled = answer(self, &mut walk, client, packet, None, &mut out);
-        if let Handled::Waiting(pending, block) = handled {
-            handled = complete(self, &mut walk, pending, &block, &mut out).await;
+        let mut result = answer(self, &mut walk, client, packet, None, &mut out);
+        if let PacketResult::Waiting(pending, block) = result {
+            result = complete(self, &mut walk, pending, &block, &mut out).await;
         }
-        if let Handled::Streaming(mut messages, block) = handled {
+        if let PacketResult::Streaming(mut messages, block) = result {
             walk.stream_next(messages.as_mut(), &block, self);
             walk.encode(Some(&block), &mut out);
-            handled = Handled::Reply;
+            result = PacketResult::Reply;
         }
-        Answered {
-            packet: matches!(handled, Handled::Reply).then_some(out),
-            outcome: walk.trail.outcome,
-            answered_by: walk.trail.answered_by,
-            error: walk.trail.error.as_deref().map(str::to_owned),
-            notes: walk.trail.notes.take().unwrap_or_default(),
+        ExplainedReply {
+            packet: matches!(result, PacketResult::Reply).then_some(out),
+            outcome: walk.state.outcome,
+            answered_by: walk.state.answered_by,
+            error: walk.state.error.as_deref().map(str::to_owned),
+            notes: walk.state.notes.take().unwrap_or_default(),
             query: walk.query,
         }
     }

@@ -1,14 +1,14 @@
-//! Why an answer is what it is: the notes plugins leave when somebody asked for them.
+//! Notes for `explain`: why an answer is what it is.
 
 /// One decision of one plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// Who decided; `server` for the choice of block.
+    /// The plugin that decided; `server` for the choice of block.
     pub plugin: &'static str,
-    /// 0 for the query itself, more for look-ups it caused.
+    /// 0 for the query itself, more for look-ups it caused and for steps of a decision.
     pub depth: u8,
     pub text: String,
-    /// The plugin does not know its source completely: what it takes for missing may be there.
+    /// The plugin's data are incomplete: a name it takes for missing may exist.
     pub incomplete: bool,
 }
 

@@ -1,7 +1,7 @@
-//! A text that changes when the answers of the plugins behind a directive may have changed.
+//! A text that changes when the answers of the plugins after a directive may have changed.
 //!
-//! What the Corefile says about them counts, and so does whether a file was changed that plugins said they read. What they
-//! find out at work does not: that changes under a running configuration, too.
+//! It covers their directives in the Corefile and changes of the files that plugins declared. It does not cover data that
+//! plugins load while they serve, which change under a running configuration, too.
 
 use std::fmt::Write;
 use std::fs;
@@ -12,7 +12,7 @@ use files::Stamp;
 
 use crate::PluginSpec;
 
-/// `place` is where the block is served, `later` the plugins that may stand behind the directive.
+/// The fingerprint of the directives of `later`; `place` is where the block is served.
 pub(crate) fn below(place: &str, block: &ServerBlock, later: &[PluginSpec]) -> String {
     let mut text = format!("{place}\n");
     for directive in later.iter().filter_map(|spec| block.directive(spec.name)) {
@@ -21,7 +21,7 @@ pub(crate) fn below(place: &str, block: &ServerBlock, later: &[PluginSpec]) -> S
     text
 }
 
-/// The words line by line, wherever in the Corefile they are.
+/// Writes the tokens line by line, independent of their position in the Corefile.
 fn write_directive(text: &mut String, directive: &Directive) {
     let mut before = None;
     for token in &directive.tokens {
@@ -32,7 +32,7 @@ fn write_directive(text: &mut String, directive: &Directive) {
     text.push('\n');
 }
 
-/// The files that the plugins of a configuration read, each as it was just before.
+/// The files that the plugins of a configuration read, each with its stamp before it was read.
 #[derive(Default)]
 pub(crate) struct Files {
     read: Vec<(PathBuf, Option<Stamp>)>,
@@ -44,8 +44,8 @@ impl Files {
         self.read.push((path.to_owned(), stamp(path)));
     }
 
-    /// Those of the next configuration, of another generation if one of these was changed: what is written about plugins
-    /// being the same, they will read the same files.
+    /// An empty list for the next configuration, of a new generation if one of these files changed: plugins with the same
+    /// directives will read the same files.
     pub fn next(&self) -> Files {
         let changed = self.read.iter().any(|(path, before)| stamp(path) != *before);
         Files { read: Vec::new(), generation: self.generation + u64::from(changed) }
@@ -56,7 +56,7 @@ impl Files {
     }
 }
 
-/// None if there is no such file. The stamp of a folder changes with the names in it, not with the contents of its files.
+/// None if the file does not exist. The stamp of a directory changes with its entries, not with the contents of its files.
 fn stamp(path: &Path) -> Option<Stamp> {
     fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata))
 }
@@ -70,14 +70,14 @@ mod tests {
 
     /// The fingerprint below the first plugin of the list.
     fn print(corefile: &str) -> String {
-        let specs = NAMES.map(|name| PluginSpec { name, about: "", availability: Availability::ToCome });
+        let specs = NAMES.map(|name| PluginSpec { name, about: "", availability: Availability::Planned });
         let parsed = corefile::parse("Corefile", corefile.as_bytes(), Some(&NAMES), &corefile::Memory::new());
         let blocks = parsed.expect("a Corefile").blocks;
         below("dns://.:53", blocks.last().expect("a block"), &specs[1..])
     }
 
     #[test]
-    fn what_is_written_below_counts() {
+    fn covers_the_directives_of_later_plugins() {
         let before = print(". {\n above 1\n below a b {\n c\n }\n further x\n}\n");
         for (corefile, same) in [
             (". {\n above 2\n below a b {\n c\n }\n further x\n}\n", true),
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_file_begins_a_generation() {
+    fn a_changed_file_starts_a_generation() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("hosts");
         let mut files = Files::default();

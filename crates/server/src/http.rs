@@ -1,8 +1,8 @@
-//! The small HTTP answers beside DNS: health, readiness, metrics. The server owns the sockets, so that they
-//! survive a reload; plugins only say what to answer where.
+//! HTTP endpoints: health, readiness, metrics. The server owns the sockets, so that they survive a reload; plugins
+//! only register routes.
 
-mod clients;
-mod door;
+mod admission;
+mod client_auth;
 mod password;
 mod probe;
 mod rate;
@@ -15,14 +15,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-pub use clients::{Authorities, Clients};
+pub use client_auth::{Authorities, ClientAuth};
 pub use password::check_hash;
 pub use probe::probe;
 pub(crate) use serve::{HttpBound, HttpServer, Site};
 pub use tls::Tls;
-pub use web::{Rate, Rules, TlsSource, WebSource};
+pub use web::{Rate, Rules, SharedWebSource, WebSource};
 
-/// A path on an address, and what answers it.
+/// A path on an address, and its handler.
 #[derive(Clone)]
 pub struct Route {
     /// `:8080` or `127.0.0.1:8080`.
@@ -31,39 +31,37 @@ pub struct Route {
     pub answer: Arc<dyn Fn(&HttpState) -> HttpAnswer + Send + Sync>,
 }
 
-/// What an HTTP answer may depend on.
+/// The process state that an HTTP answer may depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpState {
-    /// The process was told to stop and is in its lameduck time or beyond.
+    /// The process received a signal to stop and is in its lameduck time or beyond.
     pub stopping: bool,
 }
 
-/// An HTTP answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpAnswer {
     pub status: u16,
     pub content: Content,
 }
 
-/// What is in an answer.
+/// The content of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// The same for everybody.
     Plain(HttpBody),
-    /// Made when it is asked for, which may take its time.
-    Waiting(Wait),
-    /// In the form that the request's `Accept` header, empty if there is none, asks for.
+    /// Computed asynchronously for each request.
+    Deferred(DeferredAnswer),
+    /// Chosen by the request's `Accept` header, empty if there is none.
     Negotiated(Negotiate),
 }
 
-/// An answer that takes its time.
-pub type Coming = Pin<Box<dyn Future<Output = HttpAnswer> + Send>>;
+/// The future of an answer.
+pub type HttpFuture = Pin<Box<dyn Future<Output = HttpAnswer> + Send>>;
 
-/// Makes an answer for the query behind the `?` of a request, empty if there is none.
+/// Computes an answer for the query string of a request, empty if there is none.
 #[derive(Clone, Copy, Debug)]
-pub struct Wait(pub fn(query: &str) -> Coming);
+pub struct DeferredAnswer(pub fn(query: &str) -> HttpFuture);
 
-/// Makes a body for an `Accept` header.
+/// Computes a body for an `Accept` header.
 #[derive(Clone, Copy, Debug)]
 pub struct Negotiate(pub fn(accept: &str) -> HttpBody);
 
@@ -84,24 +82,24 @@ impl HttpAnswer {
         HttpAnswer { status, content: Content::Negotiated(Negotiate(body)) }
     }
 
-    pub fn waiting(answer: fn(query: &str) -> Coming) -> HttpAnswer {
-        HttpAnswer { status: 200, content: Content::Waiting(Wait(answer)) }
+    pub fn deferred(answer: fn(query: &str) -> HttpFuture) -> HttpAnswer {
+        HttpAnswer { status: 200, content: Content::Deferred(DeferredAnswer(answer)) }
     }
 
-    /// The answer that is not waited for any more.
+    /// Computes a deferred answer; others are returned as they are.
     pub(crate) async fn ready(self, query: &str) -> HttpAnswer {
         match self.content {
-            Content::Waiting(Wait(make)) => make(query).await,
+            Content::Deferred(DeferredAnswer(make)) => make(query).await,
             Content::Plain(_) | Content::Negotiated(_) => self,
         }
     }
 
-    /// The body for a client that accepts this.
+    /// The body for a client with this `Accept` header.
     pub fn body(&self, accept: &str) -> HttpBody {
         match &self.content {
             Content::Plain(body) => body.clone(),
             Content::Negotiated(Negotiate(body)) => body(accept),
-            Content::Waiting(_) => HttpBody { content_type: String::new(), bytes: Vec::new() },
+            Content::Deferred(_) => HttpBody { content_type: String::new(), bytes: Vec::new() },
         }
     }
 }
@@ -114,10 +112,10 @@ impl PartialEq for Negotiate {
 
 impl Eq for Negotiate {}
 
-impl PartialEq for Wait {
+impl PartialEq for DeferredAnswer {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::fn_addr_eq(self.0, other.0)
     }
 }
 
-impl Eq for Wait {}
+impl Eq for DeferredAnswer {}

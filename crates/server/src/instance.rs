@@ -12,26 +12,26 @@ use std::time::{Duration, Instant};
 
 use tokio::task::AbortHandle;
 
-use crate::endpoint::{self, Bound, Endpoint};
+use crate::endpoint::{self, BoundEndpoint, Endpoint};
 use crate::http::{HttpBound, HttpServer, Site};
 use crate::setup::Periodic;
 use crate::udp::Workers;
 use crate::{Address, Block, Config, CorefilePoll, Plugin, log, permit, runtime, tcp};
 
-/// How long all of what is under way may take to end when the server stops. Clients ask again after some seconds, and
-/// Kubernetes sends them elsewhere by then.
+/// How long queries in flight may take to end when the server stops. Clients retry after some seconds, and Kubernetes
+/// routes them elsewhere by then.
 const GRACE: Duration = Duration::from_millis(2500);
 
 /// How long plugins may take to stop when the process ends.
-const PLUGIN_STOP: Duration = Duration::from_secs(1);
+const PLUGIN_STOP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Work that repeats is overdue after its interval, but not sooner than this.
-const OVERDUE: Duration = Duration::from_secs(2);
+/// Periodic work is overdue after its interval, but not sooner than this.
+const MIN_OVERDUE: Duration = Duration::from_secs(2);
 
-/// Threads that serve UDP, where nothing asks for more and the machine has no less.
-const WORKERS: usize = 8;
+/// Default number of UDP workers, if there are as many CPUs.
+const DEFAULT_WORKERS: usize = 8;
 
-/// A server at work.
+/// A running server.
 pub struct Server {
     endpoints: BTreeMap<Address, Arc<Endpoint>>,
     http: BTreeMap<String, HttpServer>,
@@ -43,19 +43,19 @@ pub struct Server {
 
 /// Sockets bound for a configuration that is not served yet.
 struct NewSockets {
-    dns: Vec<Bound>,
+    dns: Vec<BoundEndpoint>,
     http: Vec<HttpBound>,
 }
 
 impl Server {
-    /// Binds everything and starts to serve.
+    /// Binds all addresses and starts to serve.
     pub fn start(config: Config) -> io::Result<Server> {
         let mut server = Server {
             endpoints: BTreeMap::new(),
             http: BTreeMap::new(),
-            config: Arc::new(Config::nothing()),
+            config: Arc::new(Config::empty()),
             tasks: Vec::new(),
-            workers: Workers::start(net::cpu::available().min(WORKERS))?,
+            workers: Workers::start(net::cpu::available().min(DEFAULT_WORKERS))?,
             stopping: Arc::new(AtomicBool::new(false)),
         };
         config.prepare().map_err(io::Error::other)?;
@@ -63,11 +63,11 @@ impl Server {
         Ok(server)
     }
 
-    /// Takes over a new configuration that is prepared. On error everything is as it was: whatever can fail comes before
+    /// Replaces the configuration by a new, prepared one. An error changes nothing: all steps that can fail come before
     /// the first plugin starts and the first service is replaced.
     pub fn reload(&mut self, config: Config) -> io::Result<()> {
         let sockets = config.services.iter().filter_map(|(_, service)| service.sockets).max();
-        // Workers never wait for anything but packets: more of them than CPUs would only change places.
+        // Workers wait for nothing but packets: more of them than CPUs would only cause context switches.
         self.workers.grow(sockets.unwrap_or(0).min(net::cpu::available()))?;
         let new = self.bind_new(&config)?;
         for_each_plugin(&config.blocks, "plugin-start", |plugin| plugin.start());
@@ -88,11 +88,12 @@ impl Server {
         Ok(())
     }
 
-    /// Binds the addresses that are not served yet, or with another number of sockets. Nothing is served on them before all are bound.
+    /// Binds the addresses that are not served yet, or with another number of sockets. None is served before all are
+    /// bound.
     fn bind_new(&self, config: &Config) -> io::Result<NewSockets> {
         let mut dns = Vec::new();
         for (address, service) in &config.services {
-            // Sockets of any port could not be bound again to the one they have.
+            // For port 0 further sockets could not be bound to the port in use.
             let known = self.endpoints.get(address);
             if known.is_none_or(|known| known.sockets != service.sockets && address.port != 0) {
                 dns.push(endpoint::bind(address, self.workers.count(), service.clone())?);
@@ -107,9 +108,9 @@ impl Server {
         Ok(NewSockets { dns, http })
     }
 
-    /// Serves new sockets, and gives what was served on this address before.
-    fn serve(&mut self, bound: Bound) -> Option<Arc<Endpoint>> {
-        let Bound { endpoint, udp, tcp } = bound;
+    /// Serves new sockets and returns the endpoint that served this address before.
+    fn serve(&mut self, bound: BoundEndpoint) -> Option<Arc<Endpoint>> {
+        let BoundEndpoint { endpoint, udp, tcp } = bound;
         for listener in tcp.into_iter().map(Arc::new) {
             let endpoint = endpoint.clone();
             let accepting = move || tcp::accept(listener.clone(), endpoint.clone());
@@ -119,7 +120,7 @@ impl Server {
         self.endpoints.insert(endpoint.address.clone(), endpoint)
     }
 
-    /// Answers what has arrived, then closes the sockets.
+    /// Answers the packets that have arrived, then closes the sockets.
     fn close(&self, endpoints: &[Arc<Endpoint>]) {
         for endpoint in endpoints {
             endpoint.closing.send_replace(true);
@@ -145,7 +146,7 @@ impl Server {
         }
     }
 
-    /// Gives up the endpoints that were replaced, and the addresses the configuration does not name any more.
+    /// Closes the endpoints that were replaced, and the addresses that are no longer configured.
     fn close_unused(&mut self, replaced: Vec<Arc<Endpoint>>) {
         let wanted: BTreeSet<&Address> = self.config.services.iter().map(|(address, _)| address).collect();
         let unused = self.endpoints.extract_if(.., |address, _| !wanted.contains(address));
@@ -153,7 +154,7 @@ impl Server {
         self.close(&gone);
     }
 
-    /// Where the server really listens, in the order of the addresses.
+    /// The bound addresses, in the order of the configured ones.
     pub fn addresses(&self) -> Vec<SocketAddr> {
         self.endpoints.values().map(|endpoint| endpoint.bound).collect()
     }
@@ -170,17 +171,17 @@ impl Server {
         self.config.poll
     }
 
-    /// How long to go on serving after being told to stop, and who wants that.
+    /// How long to serve on after a signal to stop, with the plugin that configures it.
     pub(crate) fn lameduck(&self) -> Option<(&'static str, Duration)> {
         self.config.lameduck.filter(|(_, duration)| !duration.is_zero())
     }
 
-    /// From now on readiness says that we are leaving; everything else goes on.
+    /// Makes the readiness endpoint report that the process is stopping; everything else goes on.
     pub fn announce_stop(&self) {
         self.stopping.store(true, Ordering::Release);
     }
 
-    /// Stops taking queries, lets those in flight end, and ends. False if some did not end in time.
+    /// Stops accepting queries and waits for those in flight. False if some did not end in time.
     pub fn stop(mut self) -> bool {
         self.announce_stop();
         let end = Instant::now() + GRACE;
@@ -199,46 +200,52 @@ impl Server {
         permit::waiting() == 0
     }
 
-    /// Plugins flush what they have for others, who may not take it.
+    /// Calls `stop` of all plugins with a timeout: they flush data to receivers that may not read it.
     fn stop_plugins(&self) {
         let blocks = self.config.blocks.clone();
         let stopping = runtime::handle()
             .spawn_blocking(move || for_each_plugin(&blocks, "plugin-stop", |plugin| plugin.stop()));
-        let stopped = runtime::handle().block_on(async { tokio::time::timeout(PLUGIN_STOP, stopping).await });
+        let stopped =
+            runtime::handle().block_on(async { tokio::time::timeout(PLUGIN_STOP_TIMEOUT, stopping).await });
         if stopped.is_err() {
-            log::warning(None, format_args!("plugins have not stopped after {PLUGIN_STOP:?}"));
+            log::warning(None, format_args!("plugins still stopping after {PLUGIN_STOP_TIMEOUT:?}; exiting"));
         }
     }
 }
 
-/// Calls a hook of every plugin; a panic in one is logged and does not keep the others from theirs.
+/// Calls a hook of every plugin; a panic in one is logged, and the others are still called.
 pub(crate) fn for_each_plugin(blocks: &[Arc<Block>], task: &str, work: fn(&dyn Plugin)) {
     for plugin in blocks.iter().flat_map(|block| block.plugins()) {
         supervise::step(task, || work(plugin.as_ref()));
     }
 }
 
-/// Does the work at its interval, where it may block, until aborted.
+/// Runs the work at its interval, on a thread where it may block, until aborted.
 fn run_periodic(periodic: &Periodic) -> AbortHandle {
     let periodic = periodic.clone();
     supervise::spawn(runtime::handle(), "periodic", move || repeat(periodic.clone()))
 }
 
-async fn repeat(Periodic { what, interval, work }: Periodic) {
+async fn repeat(Periodic { name, interval, work }: Periodic) {
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    // The first tick is at once; setup has done that work already.
+    // The first tick is immediate; setup has done that work already.
     ticks.tick().await;
     loop {
         ticks.tick().await;
         let (work, began) = (work.clone(), Instant::now());
         let mut working =
             tokio::task::spawn_blocking(move || supervise::step("periodic", || work()).unwrap_or_default());
-        if tokio::time::timeout(interval.max(OVERDUE), &mut working).await.is_err() {
+        if tokio::time::timeout(interval.max(MIN_OVERDUE), &mut working).await.is_err() {
             let waited = began.elapsed();
-            log::warning(None, format_args!("{what}: no answer for {waited:.1?}; the last good data stay"));
+            log::warning(
+                None,
+                format_args!(
+                    "{name}: periodic work still running after {waited:.1?}; the last good data stay in use"
+                ),
+            );
             let _ = working.await;
-            log::info(None, format_args!("{what}: answered after {:.1?}", began.elapsed()));
+            log::info(None, format_args!("{name}: periodic work took {:.1?}", began.elapsed()));
         }
     }
 }

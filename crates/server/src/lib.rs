@@ -5,8 +5,8 @@
 //! packet → worker or TCP connection → Service (zone, view) → Block → walk ↓ ↑ → packet
 //! ```
 //!
-//! The crate knows no plugin by name. What plugins may do is in [`plugin`](Plugin), what they see in
-//! [`visit`](Visit), how a query goes through them in `walk.rs`.
+//! The crate knows no plugin by name. [`plugin`](Plugin) is the plugin contract, [`visit`](Visit) a plugin's view of a
+//! query, and `walk.rs` drives a query through the chain.
 
 mod backlog;
 pub mod block;
@@ -18,33 +18,34 @@ pub mod explain;
 mod fingerprint;
 pub mod http;
 mod instance;
-mod kept;
 pub mod log;
 mod permit;
 mod plugin;
-pub mod proxied;
+pub mod proxy_protocol;
 mod run;
 pub mod runtime;
 mod service;
 mod setup;
 mod tcp;
 mod udp;
+mod values;
 mod visit;
 mod walk;
 
 pub use block::{Block, BlockSettings};
 pub use client::{Client, Transport};
 pub use config::{Address, Config, Input};
-pub use exchange::{Answered, Exchange, PANICS, Replied};
+pub use exchange::{Exchange, ExchangeResult, ExplainedReply, PANICS};
 pub use instance::Server;
-pub use permit::{Compact, REFUSED_TO_WAIT, compact_after_waiting, waiting};
+pub use permit::{Compact, WAITS_REFUSED, compact_after_waiting, waiting};
 pub use plugin::{
-    BlockFilter, CacheBypass, Existence, FirstData, Foresight, Forwarded, Hooks, Messages, Metadata,
-    Observer, Outside, Place, Plugin, Reached, Ready, Resume, SearchPath, Step, Tap, Task, Turn, task,
+    BlockFilter, CacheBypass, Existence, ExternalEndpoint, ExternalServices, ExternalTarget, FirstData,
+    ForwardedExchange, Hooks, Messages, Metadata, Observer, Plugin, Prefetch, Ready, Resume, SearchPath,
+    Step, Tap, Task, Turn, task,
 };
-pub use proxied::{Proxied, ProxyPolicy, SessionLimits};
-pub use run::{RELOAD_FAILED, Refusal, RunOptions, run};
+pub use proxy_protocol::{ProxyPolicy, ProxyProtocol, SessionLimits};
+pub use run::{ConfigError, RELOAD_FAILED, RunOptions, run};
 pub use service::{Service, Timeouts};
 pub use setup::{Availability, CorefilePoll, Link, ONCE, Periodic, PluginSpec, Setup, SetupFn};
 pub use visit::{MetadataView, Outcome, Sent, Slot, Visit};
-pub use walk::{Below, Found, Lookup, Span, Spans, Walk};
+pub use walk::{Lookup, LookupResult, NestedWalk, Span, Spans, Walk};

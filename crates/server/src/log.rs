@@ -1,4 +1,4 @@
-//! The process log: CoreDNS's lines on standard output, written by a thread of its own.
+//! The process log: CoreDNS's line format on standard output, written by a thread of its own.
 //!
 //! ```text
 //! info, error, …  ──→ queue (a lock, in order) ─┐
@@ -6,11 +6,11 @@
 //! query_line      ──→ ring of this thread ──────┘
 //! ```
 //!
-//! Messages are rare and may take a lock. Query lines are not: they are formatted into a buffer the thread keeps
-//! and copied into its ring, without lock, allocation or system call; if nobody reads standard output, the ring
+//! Messages are rare and may take a lock. Query lines are frequent: each thread formats them into a reused buffer and
+//! copies them into its ring, without lock, allocation or system call. If nobody reads standard output, the ring
 //! fills up and lines are dropped and counted, because a name server that waits for its log is down.
 //!
-//! Lines of one thread keep their order, and so do messages; between the two, and between threads, there is none.
+//! Query lines of one thread keep their order, and so do messages; otherwise no order is guaranteed.
 
 mod line;
 mod writer;
@@ -27,19 +27,19 @@ use rtrb::Producer;
 pub use line::{Fields, Level};
 use writer::Writer;
 
-/// How long the end of the process waits for the log.
-const FLUSH: Duration = Duration::from_secs(1);
+/// How long the process waits for the log when it exits.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 static DEBUG: AtomicBool = AtomicBool::new(false);
 static JSON: AtomicBool = AtomicBool::new(false);
 static WRITER: LazyLock<Writer> = LazyLock::new(|| Writer::new(Box::new(io::stdout())));
 
-/// How lines look. One for the process: CoreDNS's `-log-format`, which no reload changes.
+/// The line format of the process: CoreDNS's `-log-format`, which no reload changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `[INFO] plugin/hosts: message`. No time: CoreDNS prints none, the container runtime adds it.
     Text,
-    /// An object a line, with the members of Go's slog: `time`, `level`, `msg`, then `plugin` and others.
+    /// One object per line, with the members of Go's slog: `time`, `level`, `msg`, then `plugin` and others.
     Json,
 }
 
@@ -51,7 +51,7 @@ pub fn format() -> Format {
     if JSON.load(Ordering::Relaxed) { Format::Json } else { Format::Text }
 }
 
-/// Turns `[DEBUG]` lines on or off; the `debug` plugin does, in any block, for the whole process.
+/// Turns `[DEBUG]` lines on or off; a `debug` directive in any block turns them on for the whole process.
 pub fn set_debug(on: bool) {
     DEBUG.store(on, Ordering::Relaxed);
 }
@@ -60,24 +60,24 @@ pub fn debug_enabled() -> bool {
     DEBUG.load(Ordering::Relaxed)
 }
 
-/// Replaces standard output; what was logged before still goes to the old target.
+/// Replaces standard output; earlier lines are still written to the old output.
 pub fn set_output(output: Box<dyn Write + Send>) {
     WRITER.set_output(output);
 }
 
-/// Returns when everything logged before is written, or when standard output does not take it for [`FLUSH`]. Called at exit,
-/// and by tests.
+/// Returns when all earlier lines are written, or after [`FLUSH_TIMEOUT`] if standard output blocks. Called at exit and
+/// by tests.
 pub fn flush() {
-    WRITER.flush_within(FLUSH);
+    WRITER.flush_within(FLUSH_TIMEOUT);
 }
 
-/// Writes text as it is, behind what was logged before.
+/// Writes text without a prefix, after all earlier lines.
 pub(crate) fn raw(text: &str) {
     WRITER.push(text.as_bytes());
     WRITER.wake();
 }
 
-/// Lines lost since the start, because standard output was not read fast enough or failed.
+/// Lines dropped since the start, because standard output was not read fast enough or failed.
 pub fn dropped() -> u64 {
     WRITER.dropped()
 }
@@ -98,7 +98,7 @@ pub fn error(plugin: Option<&str>, message: fmt::Arguments<'_>) {
     log(Level::Error, plugin, &message);
 }
 
-/// The last words: written when this returns. To exit is up to the caller.
+/// Logs and flushes: the line is written when this returns. The caller exits.
 pub fn fatal(plugin: Option<&str>, message: fmt::Arguments<'_>) {
     log(Level::Fatal, plugin, &message);
     flush();
@@ -148,49 +148,49 @@ pub fn query_line(write: impl FnOnce(&mut Vec<u8>)) {
     query_record(write, |_| ());
 }
 
-/// Logs a query with members of its own: as text the message alone, as JSON the message as `msg` and then what
-/// `fields` adds, which is not called for text.
+/// Logs a query with extra members: as text only the message, as JSON the message as `msg` and the members that
+/// `fields` adds. `fields` is not called for text.
 pub fn query_record(message: impl FnOnce(&mut Vec<u8>), fields: impl FnOnce(&mut Fields<'_>)) {
     let pushed = LOCAL.try_with(|local| {
-        // Borrowed already means that a message logs while it is formatted; its inner line is lost.
+        // Already borrowed means that formatting a message logs a query; the inner line is dropped.
         let mut local = local.try_borrow_mut().ok()?;
-        local.get_or_insert_with(|| Local::new(&WRITER)).query(format(), message, fields).then_some(())
+        local.get_or_insert_with(|| ThreadLog::new(&WRITER)).query(format(), message, fields).then_some(())
     });
     match pushed {
         Ok(Some(())) => WRITER.wake_if_idle(),
-        // Full, or the thread is ending and its ring is gone.
+        // The ring is full, or the thread is ending and its ring is gone.
         _ => WRITER.drop_lines(1),
     }
 }
 
-/// Makes the calling thread's ring now, so that its first query does not have to. Workers call it at start.
+/// Creates the calling thread's ring, so that its first query does not have to. Workers call it at start.
 pub fn attach() {
     let _ = LOCAL.try_with(|local| {
         if let Ok(mut local) = local.try_borrow_mut() {
-            local.get_or_insert_with(|| Local::new(&WRITER));
+            local.get_or_insert_with(|| ThreadLog::new(&WRITER));
         }
     });
-    // A thread is started at most once; doing it here keeps that off the first query too.
+    // Starts the writer thread now rather than at the first query.
     WRITER.wake();
 }
 
 thread_local! {
-    static LOCAL: RefCell<Option<Local>> = const { RefCell::new(None) };
+    static LOCAL: RefCell<Option<ThreadLog>> = const { RefCell::new(None) };
 }
 
-/// What a thread keeps to log queries without allocating.
-struct Local {
+/// A thread's ring and buffers, to log queries without allocating.
+struct ThreadLog {
     ring: Producer<u8>,
     line: Vec<u8>,
     message: Vec<u8>,
 }
 
-impl Local {
+impl ThreadLog {
     fn new(writer: &Writer) -> Self {
-        Local { ring: writer.ring(), line: Vec::with_capacity(1024), message: Vec::with_capacity(512) }
+        ThreadLog { ring: writer.ring(), line: Vec::with_capacity(1024), message: Vec::with_capacity(512) }
     }
 
-    /// Whether the line found room.
+    /// Pushes a line; false if the ring is full.
     fn query(
         &mut self,
         format: Format,
@@ -206,7 +206,7 @@ impl Local {
                 line::json_query(&mut self.line, &self.message, fields);
             }
         }
-        // All or nothing, so that what the writer takes out always ends with a whole line.
+        // All or nothing, so that the writer always reads whole lines.
         self.ring.push_entire_slice(&self.line).is_ok()
     }
 }

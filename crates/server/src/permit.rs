@@ -1,4 +1,4 @@
-//! A bound on waiting: no more than so many queries may wait at once, whatever they wait for.
+//! The limit of queries that wait at the same time, whatever they wait for.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,18 +7,18 @@ use metrics::Counter;
 
 use crate::runtime;
 
-/// Queries that may wait at the same time in the whole process.
+/// Maximum number of waiting queries in the whole process.
 const LIMIT: usize = 10_000;
 
-/// So many queries at once leave memory behind that is worth giving back.
-const MANY: usize = 1_000;
+/// After this many queries waited at once, freed memory is worth returning to the system.
+const TRIM_THRESHOLD: usize = 1_000;
 
 static WAITING: AtomicUsize = AtomicUsize::new(0);
-/// The most that waited at once since nobody did.
+/// The largest number of waiting queries since there were none.
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 /// Queries that failed because too many others were waiting.
-pub static REFUSED_TO_WAIT: Counter = Counter::new();
+pub static WAITS_REFUSED: Counter = Counter::new();
 
 /// A store of small allocations that outlive the queries which made them. Allocated while many queries wait, each keeps
 /// the allocator from returning a page of those queries.
@@ -38,13 +38,13 @@ pub fn compact_after_waiting(store: Arc<dyn Compact>) {
 }
 
 /// Returns free memory to the system. Takes milliseconds: not for a thread that answers.
-fn give_back_memory() {
+fn trim_memory() {
     let stores = STORES.lock().unwrap_or_else(PoisonError::into_inner).clone();
     stores.iter().filter_map(Weak::upgrade).for_each(|store| store.compact());
     net::trim_heap();
 }
 
-/// The right of one query to wait; given back when dropped.
+/// The permission of one query to wait; released when dropped.
 pub(crate) struct Permit(());
 
 impl Permit {
@@ -52,7 +52,7 @@ impl Permit {
         let before = WAITING.fetch_add(1, Ordering::AcqRel);
         if before >= LIMIT {
             WAITING.fetch_sub(1, Ordering::AcqRel);
-            REFUSED_TO_WAIT.inc();
+            WAITS_REFUSED.inc();
             return None;
         }
         if before >= PEAK.load(Ordering::Relaxed) {
@@ -65,14 +65,14 @@ impl Permit {
 impl Drop for Permit {
     fn drop(&mut self) {
         let last = WAITING.fetch_sub(1, Ordering::AcqRel) == 1;
-        if last && PEAK.swap(0, Ordering::Relaxed) >= MANY {
-            // The allocator keeps what thousands of queries had.
-            runtime::handle().spawn_blocking(|| supervise::step("trim-heap", give_back_memory));
+        if last && PEAK.swap(0, Ordering::Relaxed) >= TRIM_THRESHOLD {
+            // The allocator keeps the memory of thousands of queries otherwise.
+            runtime::handle().spawn_blocking(|| supervise::step("trim-heap", trim_memory));
         }
     }
 }
 
-/// How many queries wait now.
+/// The number of queries that wait now.
 pub fn waiting() -> usize {
     WAITING.load(Ordering::Acquire)
 }
@@ -82,11 +82,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_piles_up() {
-        let held: Vec<Permit> = std::iter::from_fn(Permit::take).take(LIMIT + 1).collect();
-        assert_eq!(held.len(), LIMIT);
+    fn waiting_queries_are_limited() {
+        let permits: Vec<Permit> = std::iter::from_fn(Permit::take).take(LIMIT + 1).collect();
+        assert_eq!(permits.len(), LIMIT);
         assert!(Permit::take().is_none());
-        drop(held);
+        drop(permits);
         assert!(Permit::take().is_some());
     }
 }

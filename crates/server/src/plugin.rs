@@ -1,10 +1,10 @@
 //! The plugin contract: what a plugin may do with a query on its way down and with the reply on its way up.
 //!
-//! A plugin is a value shared by all workers. It keeps nothing about a single query in itself; what it must
-//! remember between the two ways goes into its [`Slot`](crate::Slot). It never blocks: whoever needs time
-//! returns `Wait` with a future, and the walk goes on with what the future brings.
+//! A plugin is a value shared by all workers and keeps no state of a single query in itself: that goes into its
+//! [`Slot`](crate::Slot). It never blocks: to wait it returns `Wait` with a future, and the walk resumes with the
+//! future's result.
 
-mod outside;
+mod external;
 
 use std::borrow::Cow;
 use std::future::Future;
@@ -18,125 +18,125 @@ use wire::{Name, Query, Rcode, Reply};
 
 use crate::{Client, Sent, Visit};
 
-pub use outside::{Existence, Outside, Place, Reached};
+pub use external::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget};
 
 /// One plugin of a server block.
 pub trait Plugin: Send + Sync + 'static {
     /// The directive's name, as in the Corefile and in the `plugin` label of metrics.
     fn name(&self) -> &'static str;
 
-    /// Which of the methods below are worth calling. Asked once, at setup.
+    /// The methods below that the server has to call. Read once, at setup.
     fn hooks(&self) -> Hooks {
         Hooks::QUERY
     }
 
-    /// The query on its way down.
+    /// Handles the query on its way down.
     fn query(&self, _visit: &mut Visit<'_>) -> Step {
         Step::Next
     }
 
-    /// The reply on its way up, if the query passed this plugin and its kind is among the hooks.
+    /// Handles the reply on its way up, if the query passed this plugin and the hooks include this kind of reply.
     fn reply(&self, _visit: &mut Visit<'_>) -> Turn {
         Turn::Up
     }
 
-    /// The final bytes, after truncation, just before they leave.
+    /// Handles the final bytes, after truncation, just before they are sent.
     fn sent(&self, _sent: &mut Sent<'_>, _packet: &mut Vec<u8>) {}
 
-    /// Tells the `ready` plugin whether this one can serve.
+    /// Reports readiness to the `ready` plugin.
     fn as_ready(&self) -> Option<&dyn Ready> {
         None
     }
 
-    /// Gives values to those who ask for metadata by label.
+    /// Provides metadata values by label.
     fn as_metadata(&self) -> Option<&dyn Metadata> {
         None
     }
 
-    /// Counts the queries that no block took.
+    /// Observes the queries that no block accepted.
     fn as_observer(&self) -> Option<&dyn Observer> {
         None
     }
 
-    /// Decides whether this block takes a query at all.
+    /// Decides whether this block accepts a query.
     fn as_filter(&self) -> Option<&dyn BlockFilter> {
         None
     }
 
-    /// Keeps queries of its block away from caches.
+    /// Exempts queries of its block from caching.
     fn as_cache_bypass(&self) -> Option<&dyn CacheBypass> {
         None
     }
 
-    /// Knows in which domains clients search for names.
+    /// Provides the search domains of clients.
     fn as_search_path(&self) -> Option<&dyn SearchPath> {
         None
     }
 
-    /// Knows how names inside a cluster are reached from outside.
-    fn as_outside(&self) -> Option<&dyn Outside> {
+    /// Provides the external addresses of a cluster's Services.
+    fn as_external_services(&self) -> Option<&dyn ExternalServices> {
         None
     }
 
-    /// Fetches what answers will need before they are made.
-    fn as_foresight(&self) -> Option<&dyn Foresight> {
+    /// Prefetches index entries for a batch of queries.
+    fn as_prefetch(&self) -> Option<&dyn Prefetch> {
         None
     }
 
-    /// Records what passes between us and other servers.
+    /// Records exchanges with upstreams.
     fn as_tap(&self) -> Option<&dyn Tap> {
         None
     }
 
-    /// Notes the steps of queries, which only blocks with such a plugin pay for.
+    /// Whether the plugin records spans of queries; only blocks with such a plugin pay for them.
     fn traces(&self) -> bool {
         false
     }
 
-    /// Lets queries of classes other than IN into the block.
+    /// Whether the block accepts queries of classes other than IN because of this plugin.
     fn opens_classes(&self) -> bool {
         false
     }
 
-    /// Hands the codes of its replies to the plugins above, to which REFUSED, FORMERR and NOTIMP then mean that there
-    /// is no reply: the convention of CoreDNS, which few of its plugins follow after they have replied.
+    /// Whether the plugin returns the rcode of its reply to the plugins above, which then take REFUSED, FORMERR and
+    /// NOTIMP for "no reply": CoreDNS's convention, which few of its plugins follow after they have replied.
     fn returns_codes(&self) -> bool {
         false
     }
 
-    /// All plugins of all blocks exist now; take hold of the ones this plugin works with.
+    /// Called when all plugins of all blocks exist, so that this one can keep references to those it works with.
     fn link(&self, _link: &crate::Link<'_>) {}
 
-    /// Begins to follow what answers are made of, such as a cluster, and may wait for the first of it. Called when
-    /// a configuration is to serve or to be asked, never when it is only checked. An error refuses it.
+    /// Starts watching the plugin's data sources, such as a cluster, and may wait for the first data. Called when
+    /// a configuration is to serve or to explain, never when it is only checked. An error rejects the configuration.
     fn prepare(&self) -> Result<(), String> {
         Ok(())
     }
 
-    /// The configuration is about to serve; its sockets are bound.
+    /// Called when the configuration is about to serve; its sockets are bound.
     fn start(&self) {}
 
-    /// The configuration serves: the process has started, or a reload is complete but for this. May take its time.
+    /// Called when the configuration serves: the process has started, or a reload is complete but for this. May block.
     fn serving(&self) {}
 
-    /// The process was told to stop; it serves on until this returns and the lameduck time is over.
+    /// Called when the process receives a signal to stop; it serves on until this returns and the lameduck time is over.
     fn leaving(&self) {}
 
-    /// The configuration serves no longer.
+    /// Called when the configuration serves no longer.
     fn stop(&self) {}
 }
 
-/// What a plugin did with a query.
+/// The result of a plugin's `query`.
 pub enum Step {
-    /// Not mine: to the next plugin.
+    /// Continue with the next plugin.
     Next,
     /// The reply is filled in.
     Answer,
-    /// No reply could be made. Nothing is written yet; plugins on the way up may still answer.
+    /// The query failed. Nothing is written yet; plugins on the way up may still answer.
     Fail { rcode: Rcode, error: Option<Cow<'static, str>> },
     /// The client gets nothing.
     Drop,
-    /// The plugin needs time.
+    /// The plugin waits for a task.
     Wait(Task<Step>),
     /// The reply is a series of messages, such as a zone transfer.
     Stream(Box<dyn Messages>),
@@ -154,41 +154,41 @@ impl Step {
     }
 }
 
-/// What a plugin did with a reply.
+/// The result of a plugin's `reply`.
 pub enum Turn {
-    /// On to the plugin above.
+    /// Continue with the plugin above.
     Up,
-    /// Ask those below me again; I changed the question.
+    /// Walk down again from the next plugin: this one changed the question.
     Again,
-    /// The plugin needs time.
+    /// The plugin waits for a task.
     Wait(Task<Turn>),
 }
 
-/// Work that takes time. It owns what it needs; what it finds out is brought into the walk by the closure it
-/// yields, which runs when the walk is back in hand.
+/// Asynchronous work of a plugin. It owns its inputs and yields a closure, which applies the result to the walk when
+/// the walk resumes.
 pub type Task<T> = Pin<Box<dyn Future<Output = Resume<T>> + Send>>;
 
-/// The end of a [`Task`].
+/// The closure that a [`Task`] yields.
 pub type Resume<T> = Box<dyn FnOnce(&mut Visit<'_>) -> T + Send>;
 
-/// Makes a task out of a future and of what to do with its result.
+/// Makes a task from a future and a closure that handles its result.
 pub fn task<F, T>(future: F, then: impl FnOnce(F::Output, &mut Visit<'_>) -> T + Send + 'static) -> Task<T>
 where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
     T: 'static,
 {
-    // An async block would have room for the future twice: where it was caught, and where it is awaited.
+    // An async block would store the future twice: as a capture and where it is awaited.
     Box::pin(future.map(|output| Box::new(move |visit: &mut Visit<'_>| then(output, visit)) as Resume<T>))
 }
 
 /// A reply in several messages.
 pub trait Messages: Send {
-    /// Fills the next message into `reply`, which comes as an empty reply to `query`; false at the end.
+    /// Writes the next message into `reply`, an empty reply to `query`; false at the end.
     fn next(&mut self, query: &Query, reply: &mut Reply) -> bool;
 }
 
-/// The methods of a plugin that are to be called.
+/// The set of a plugin's methods that the server calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hooks(u8);
 
@@ -204,7 +204,7 @@ impl Hooks {
     pub const DROP: Hooks = Hooks(8);
     /// `sent`.
     pub const SENT: Hooks = Hooks(16);
-    /// `reply`, whatever came of it.
+    /// `reply`, for every outcome.
     pub const ANY_REPLY: Hooks = Hooks(2 | 4 | 8);
 
     pub const fn has(self, other: Hooks) -> bool {
@@ -220,83 +220,82 @@ impl BitOr for Hooks {
     }
 }
 
-/// A plugin that is not always able to serve.
+/// A plugin that may not be ready to serve.
 pub trait Ready {
     fn ready(&self) -> bool;
 
-    /// Why it is not ready, if there is more to say than that it waits for its first data.
+    /// Why it is not ready, if that is not only that its first data are missing.
     fn why_not(&self) -> Option<String> {
         None
     }
 
-    /// How far its first data are.
+    /// The state of its first data.
     fn first_data(&self) -> FirstData {
         FirstData::Complete
     }
 }
 
-/// How far a plugin is with the data it needs before it can tell missing from absent.
+/// The state of the data a plugin needs before it can tell "does not exist" from "not loaded yet".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FirstData {
     Complete,
-    /// Its source reports errors; it is tried again, but to wait may be in vain.
+    /// Its source reports errors; it is retried, but waiting may be in vain.
     Failing,
     Pending,
 }
 
-/// A plugin that knows things about a query. Nothing is computed before somebody asks.
+/// A plugin that provides metadata about a query, computed on demand.
 pub trait Metadata {
-    /// The value behind a label such as `forward/upstream`, if it is this plugin's and known.
+    /// The value of a label such as `forward/upstream`, if this plugin provides it and has it.
     fn value(&self, label: &str, view: &crate::MetadataView<'_>) -> Option<String>;
 }
 
-/// A plugin that also sees what never came to any chain.
+/// A plugin that also sees queries that never entered a chain.
 pub trait Observer {
-    /// The server answered by itself: the class, the name or the packet was nobody's, or a plugin panicked.
+    /// The server itself replied: no block serves the class or the name, the packet was invalid, or a plugin panicked.
     fn refused(&self, server: &str, query: &Query, client: &Client, reply: &Reply);
 }
 
-/// A plugin that knows by the bytes of a query what its answer needs. It is asked when several came together, so that they
-/// need not wait for the same memory one after the other. What it does not recognize costs nothing but the time saved.
-pub trait Foresight {
-    fn foresee(&self, queries: &mut dyn Iterator<Item = &[u8]>);
+/// A plugin that finds the index entries of an answer by the bytes of a query. Called when a batch has several queries,
+/// so that their cache misses overlap. A query it does not recognize is only not prefetched.
+pub trait Prefetch {
+    fn prefetch(&self, queries: &mut dyn Iterator<Item = &[u8]>);
 }
 
 /// A plugin whose answers change from one query to the next, as those of a zone with dynamic updates do.
 pub trait CacheBypass {
-    /// Whether the answer to this query must neither come out of a cache nor go into one.
+    /// Whether the answer to this query must neither be read from a cache nor stored in one.
     fn bypasses_cache(&self, query: &Query) -> bool;
 }
 
-/// A plugin that knows the search path of clients: the domains their resolvers put behind a short name.
+/// A plugin that knows the search path of clients: the domains their resolvers append to a short name.
 pub trait SearchPath {
-    /// Tells `each` the domains in which this client searches when it asks for a name like this one, given in lower
-    /// case; in order, in lower case, the root last. Ends early when `each` says false. No domain at all: nobody
-    /// knows how the client searches.
+    /// Calls `each` with the search domains of this client for this name (in lower case): in order, in lower case,
+    /// the root last, until `each` returns false. Not called at all if the client's search path is unknown.
     fn search_path(&self, name: Name<'_>, client: &Client, each: &mut dyn FnMut(Name<'_>) -> bool);
 }
 
-/// A plugin that records exchanges with other servers. Those who forward find it when they are linked.
+/// A plugin that records exchanges with upstreams. Plugins that forward find it in `link`.
 pub trait Tap {
-    /// A server was asked on behalf of the visited query.
-    fn forwarded(&self, exchange: &Forwarded<'_>, visit: &Visit<'_>);
+    /// Records an exchange made for the visited query.
+    fn forwarded(&self, exchange: &ForwardedExchange<'_>, visit: &Visit<'_>);
 }
 
-/// One exchange with another server.
+/// One exchange with an upstream.
 #[derive(Clone, Copy, Debug)]
-pub struct Forwarded<'a> {
+pub struct ForwardedExchange<'a> {
     pub upstream: SocketAddr,
-    /// Our own address on the way there, if a connection came about.
+    /// The local address, if a connection was made.
     pub local: Option<SocketAddr>,
     pub transport: crate::Transport,
-    /// When the first server was asked for this query.
+    /// When the first upstream was queried for this query.
     pub began: SystemTime,
     pub query: &'a [u8],
-    /// What came back, and when; nothing if the server did not answer.
+    /// The reply and when it arrived; None if the upstream did not answer.
     pub reply: Option<(&'a [u8], SystemTime)>,
 }
 
-/// A plugin that lets only some queries into its block.
+/// A plugin that decides which queries its block accepts.
 pub trait BlockFilter {
     fn view_name(&self) -> &str;
     fn accepts(&self, query: &Query, client: &Client, metadata: &dyn Fn(&str) -> Option<String>) -> bool;

@@ -1,10 +1,10 @@
-//! The life of the process: start, reload when asked or when the Corefile changed, stop when told.
+//! The server process: start, reload on a signal or when the Corefile changed, stop on a signal.
 //!
-//! | signal | does |
+//! | signal | effect |
 //! |---|---|
-//! | TERM | lameduck, then a graceful end; exit 0, or 3 if queries had to be given up |
-//! | INT | the same; a second one ends at once with exit 2 |
-//! | QUIT | ends at once |
+//! | TERM | lameduck, then graceful shutdown; exit 0, or 3 if queries had to be aborted |
+//! | INT | the same; a second one exits at once with 2 |
+//! | QUIT | exits at once |
 //! | USR1, HUP | reload |
 
 use std::io;
@@ -24,7 +24,7 @@ use crate::{CorefilePoll, PANICS, Plugin, PluginSpec, Server, log, permit, runti
 /// Reloads that failed and left the old configuration serving.
 pub static RELOAD_FAILED: Counter = Counter::new();
 
-/// What a server process needs to know.
+/// The options of a server process.
 pub struct RunOptions {
     /// Reads the Corefile, at start and again at every reload.
     pub input: Box<dyn Fn() -> Result<Input, String> + Send + Sync>,
@@ -34,57 +34,59 @@ pub struct RunOptions {
     pub pidfile: Option<PathBuf>,
     /// Printed after the zones, such as `Rhumb-0.1.0`.
     pub version_banner: String,
-    /// Told the addresses once the server answers.
+    /// Called once the server answers.
     pub ready: Box<dyn Fn(&Server) + Send + Sync>,
 }
 
 /// Why a configuration cannot be served.
-pub enum Refusal {
+pub enum ConfigError {
     /// The Corefile could not be read.
     Unreadable(String),
-    /// The Corefile is wrong; the first error is the one to show when there is room for one only.
-    Wrong(Vec<Diagnostic>),
-    /// An address could not be bound, or the system had nothing left to give.
+    /// The Corefile is invalid; the first error is the one to show if only one is shown.
+    Invalid(Vec<Diagnostic>),
+    /// An address could not be bound, a plugin could not be prepared, or system resources ran out.
     Unbound(io::Error),
 }
 
-impl std::fmt::Display for Refusal {
+impl std::fmt::Display for ConfigError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Refusal::Unreadable(error) => f.write_str(error),
-            Refusal::Wrong(errors) => match errors.first() {
+            ConfigError::Unreadable(error) => f.write_str(error),
+            ConfigError::Invalid(errors) => match errors.first() {
                 Some(error) => error.fmt(f),
-                None => f.write_str("the Corefile is wrong"),
+                None => f.write_str("the Corefile is invalid"),
             },
-            Refusal::Unbound(error) => error.fmt(f),
+            ConfigError::Unbound(error) => error.fmt(f),
         }
     }
 }
 
-/// Runs a server until it is told to stop.
-pub fn run(options: RunOptions) -> Result<ExitCode, Refusal> {
+/// Runs a server until a signal stops it.
+pub fn run(options: RunOptions) -> Result<ExitCode, ConfigError> {
     let options = Arc::new(options);
-    net::raise_file_limit().map_err(Refusal::Unbound)?;
+    net::raise_file_limit().map_err(ConfigError::Unbound)?;
     register_metrics();
     supervise::set_log(|line| log::error(None, format_args!("{line}")));
     supervise::install_hook();
-    let input = (options.input)().map_err(Refusal::Unreadable)?;
-    let config = config::build(&input, options.plugins, &corefile::Disk).map_err(Refusal::Wrong)?;
-    warn(&config);
-    follow(&config);
-    let mut signals = runtime::handle().block_on(async { Signals::listen() }).map_err(Refusal::Unbound)?;
-    let server = Server::start(config).map_err(Refusal::Unbound)?;
+    let input = (options.input)().map_err(ConfigError::Unreadable)?;
+    let config = config::build(&input, options.plugins, &corefile::Disk).map_err(ConfigError::Invalid)?;
+    log_warnings(&config);
+    apply_process_settings(&config);
+    let mut signals =
+        runtime::handle().block_on(async { Signals::listen() }).map_err(ConfigError::Unbound)?;
+    let server = Server::start(config).map_err(ConfigError::Unbound)?;
     if let Some(path) = &options.pidfile {
-        std::fs::write(path, format!("{}\n", std::process::id())).map_err(Refusal::Unbound)?;
+        std::fs::write(path, format!("{}\n", std::process::id())).map_err(ConfigError::Unbound)?;
     }
-    let tried = server.config().digest.clone();
-    let mut life = Life { server, options: Arc::clone(&options), tried, unreadable: false, wish: None };
-    life.serving(&mut signals);
+    let last_digest = server.config().digest.clone();
+    let mut process =
+        Process { server, options: Arc::clone(&options), last_digest, unreadable: false, command: None };
+    process.serving(&mut signals);
     if !options.quiet {
-        banner(&life.server, &options.version_banner);
+        banner(&process.server, &options.version_banner);
     }
-    (options.ready)(&life.server);
-    let code = life.live(signals);
+    (options.ready)(&process.server);
+    let code = process.run(signals);
     if let Some(path) = &options.pidfile {
         let _ = std::fs::remove_file(path);
     }
@@ -94,7 +96,7 @@ pub fn run(options: RunOptions) -> Result<ExitCode, Refusal> {
 
 fn register_metrics() {
     let registry = metrics::registry();
-    // Names that are taken are ours, from an earlier run in the same process.
+    // A name is taken only by an earlier run in the same process.
     let _ = registry.register_counter(
         "coredns_panics_total",
         "A metrics that counts the number of panics.",
@@ -107,11 +109,11 @@ fn register_metrics() {
     );
     let _ = registry.register_counter(
         "rhumb_waits_refused_total",
-        "Queries that failed because too many others were waiting.",
-        &permit::REFUSED_TO_WAIT,
+        "Queries that failed because the limit of waiting queries was reached.",
+        &permit::WAITS_REFUSED,
     );
     registry.set_collector("log", |found| {
-        let help = "Log lines dropped because standard output did not take them in time.";
+        let help = "Log lines dropped because standard output was not read fast enough or failed.";
         found.counter("rhumb_log_lines_dropped_total", help, log::dropped() as f64);
     });
 }
@@ -124,19 +126,19 @@ fn banner(server: &Server, version: &str) {
         log::Format::Json => log::info(None, format_args!("{}", text.trim_end())),
         log::Format::Text => {
             log::raw(&text);
-            // Whoever is told next that we serve may write to standard output, too.
+            // The `ready` callback may write to standard output, too.
             log::flush();
         }
     }
 }
 
-/// What a configuration wants of the whole process.
-fn follow(config: &Config) {
+/// Applies the settings that affect the whole process.
+fn apply_process_settings(config: &Config) {
     log::set_debug(config.blocks().iter().any(|block| block.settings.debug));
     supervise::capture_backtraces(config.blocks().iter().any(|block| block.settings.stacktrace));
 }
 
-fn warn(config: &Config) {
+fn log_warnings(config: &Config) {
     for warning in &config.warnings {
         log::warning(None, format_args!("{warning}"));
     }
@@ -151,17 +153,18 @@ struct Signals {
     hup: Signal,
 }
 
-enum Wish {
+/// What the process has to do next.
+enum Command {
     Stop(&'static str),
     StopNow,
     Reload(&'static str),
-    Look,
+    CheckCorefile,
 }
 
-impl Wish {
-    /// Ends even a process that is stopping already.
-    fn is_hurried(&self) -> bool {
-        matches!(self, Wish::StopNow | Wish::Stop("SIGINT"))
+impl Command {
+    /// Whether it ends even a process that is already stopping.
+    fn is_forced(&self) -> bool {
+        matches!(self, Command::StopNow | Command::Stop("SIGINT"))
     }
 }
 
@@ -177,71 +180,71 @@ impl Signals {
         })
     }
 
-    /// The next signal, or the time to look at the Corefile.
-    async fn next(&mut self, look_in: Option<Duration>) -> Wish {
-        let look = async {
-            match look_in {
+    /// Waits for the next signal, or until the Corefile has to be checked.
+    async fn next(&mut self, check_after: Option<Duration>) -> Command {
+        let check_corefile = async {
+            match check_after {
                 Some(duration) => tokio::time::sleep(duration).await,
                 None => std::future::pending().await,
             }
         };
-        tokio::pin!(look);
+        tokio::pin!(check_corefile);
         loop {
             tokio::select! {
-                _ = self.term.recv() => return Wish::Stop("SIGTERM"),
-                _ = self.int.recv() => return Wish::Stop("SIGINT"),
-                _ = self.quit.recv() => return Wish::StopNow,
-                _ = self.usr1.recv() => return Wish::Reload("SIGUSR1"),
-                _ = self.hup.recv() => return Wish::Reload("SIGHUP"),
-                _ = self.usr2.recv() => log::warning(None, format_args!("SIGUSR2: upgrading in place is not done; start the new process beside this one")),
-                _ = &mut look => return Wish::Look,
+                _ = self.term.recv() => return Command::Stop("SIGTERM"),
+                _ = self.int.recv() => return Command::Stop("SIGINT"),
+                _ = self.quit.recv() => return Command::StopNow,
+                _ = self.usr1.recv() => return Command::Reload("SIGUSR1"),
+                _ = self.hup.recv() => return Command::Reload("SIGHUP"),
+                _ = self.usr2.recv() => log::warning(None, format_args!("SIGUSR2: in-place upgrade is not supported; start the new process beside this one")),
+                _ = &mut check_corefile => return Command::CheckCorefile,
             }
         }
     }
 }
 
-struct Life {
+/// The running process.
+struct Process {
     server: Server,
     options: Arc<RunOptions>,
-    /// The digest of the last Corefile, good or bad: a bad one is not tried again and again.
-    tried: String,
-    /// The Corefile could not be read at the last look, which was logged.
+    /// The digest of the last Corefile, valid or not: an invalid one is not retried until it changes.
+    last_digest: String,
+    /// The Corefile could not be read at the last check, which was logged.
     unreadable: bool,
-    /// What was wished while something else was done.
-    wish: Option<Wish>,
+    /// A command that arrived while another one was executed.
+    command: Option<Command>,
 }
 
-/// A Corefile that was looked at.
-enum Loaded {
-    /// It says what the last one said.
+/// The result of loading the Corefile.
+enum LoadResult {
     Unchanged,
     /// It cannot be parsed.
     Unparsed(Diagnostic),
-    /// It says something new, by this digest; ready to be served, or not.
-    New(String, Result<Box<Config>, Refusal>),
+    /// It changed; its digest, and the configuration if it is valid.
+    New(String, Result<Box<Config>, ConfigError>),
 }
 
-impl Life {
-    fn live(mut self, mut signals: Signals) -> ExitCode {
+impl Process {
+    fn run(mut self, mut signals: Signals) -> ExitCode {
         let mut interval = self.server.poll().map(with_jitter);
         loop {
-            let wish = self.wish.take();
-            match wish.unwrap_or_else(|| runtime::handle().block_on(signals.next(interval))) {
-                Wish::Stop(name) => return self.stop(name, signals),
-                Wish::StopNow => {
+            let command = self.command.take();
+            match command.unwrap_or_else(|| runtime::handle().block_on(signals.next(interval))) {
+                Command::Stop(name) => return self.stop(name, signals),
+                Command::StopNow => {
                     log::info(None, format_args!("SIGQUIT: Quitting process immediately"));
                     return ExitCode::SUCCESS;
                 }
-                Wish::Reload(name) => {
+                Command::Reload(name) => {
                     log::info(None, format_args!("{name}: Reloading"));
-                    if let Some(Err(refusal)) = self.reload(&mut signals) {
-                        log::error(None, format_args!("{name}: {refusal}"));
+                    if let Some(Err(error)) = self.reload(&mut signals) {
+                        log::error(None, format_args!("{name}: {error}"));
                         RELOAD_FAILED.inc();
                     }
                     interval = self.server.poll().map(with_jitter);
                 }
-                Wish::Look => {
-                    if self.look(&mut signals) {
+                Command::CheckCorefile => {
+                    if self.check_corefile(&mut signals) {
                         interval = self.server.poll().map(with_jitter);
                     }
                 }
@@ -249,111 +252,126 @@ impl Life {
         }
     }
 
-    /// Reads the Corefile and gets ready what it says, as far as that can be done beside the running configuration.
-    /// Files and API servers may keep us waiting: a signal to stop is heard meanwhile, and nothing comes back then.
-    fn load(&mut self, signals: &mut Signals, unchanged: Option<String>) -> Option<Result<Loaded, Refusal>> {
+    /// Loads the Corefile and prepares its configuration, while the running one serves. Files and API servers may take
+    /// long to respond: returns None if a signal to stop arrives meanwhile.
+    fn load(
+        &mut self,
+        signals: &mut Signals,
+        unchanged: Option<String>,
+    ) -> Option<Result<LoadResult, ConfigError>> {
         let (options, running) = (Arc::clone(&self.options), self.server.shared_config());
         let loading = move || {
-            let input = (options.input)().map_err(Refusal::Unreadable)?;
+            let input = (options.input)().map_err(ConfigError::Unreadable)?;
             let parsed = match config::parse(&input, options.plugins, &corefile::Disk) {
                 Ok(parsed) => parsed,
-                Err(error) => return Ok(Loaded::Unparsed(error)),
+                Err(error) => return Ok(LoadResult::Unparsed(error)),
             };
             if unchanged.as_ref() == Some(&parsed.digest) {
-                return Ok(Loaded::Unchanged);
+                return Ok(LoadResult::Unchanged);
             }
             let digest = parsed.digest.clone();
-            let config = config::set_up(parsed, options.plugins, &running).map_err(Refusal::Wrong);
+            let config = config::set_up(parsed, options.plugins, &running).map_err(ConfigError::Invalid);
             let prepare = |config: &Config| config.prepare().map_err(io::Error::other);
             let ready = config.and_then(|config| match prepare(&config) {
                 Ok(()) => Ok(Box::new(config)),
-                Err(error) => Err(Refusal::Unbound(error)),
+                Err(error) => Err(ConfigError::Unbound(error)),
             });
-            Ok(Loaded::New(digest, ready))
+            Ok(LoadResult::New(digest, ready))
         };
-        let (loaded, wish) = aside(signals, loading, |wish| matches!(wish, Wish::Stop(_) | Wish::StopNow));
-        self.wish = wish;
+        let (loaded, command) = run_interruptible(signals, loading, |command| {
+            matches!(command, Command::Stop(_) | Command::StopNow)
+        });
+        self.command = command;
         loaded
     }
 
-    /// Reloads, changed or not. Nothing comes back if a signal to stop came first.
-    fn reload(&mut self, signals: &mut Signals) -> Option<Result<(), Refusal>> {
+    /// Reloads, changed or not. None if a signal to stop arrived first.
+    fn reload(&mut self, signals: &mut Signals) -> Option<Result<(), ConfigError>> {
         match self.load(signals, None)? {
-            Ok(Loaded::New(digest, config)) => {
-                self.tried = digest;
-                Some(config.and_then(|config| self.take_over(*config, signals)))
+            Ok(LoadResult::New(digest, config)) => {
+                self.last_digest = digest;
+                Some(config.and_then(|config| self.switch_to(*config, signals)))
             }
-            Ok(Loaded::Unparsed(error)) => Some(Err(Refusal::Wrong(vec![error]))),
-            Ok(Loaded::Unchanged) => Some(Ok(())),
-            Err(refusal) => Some(Err(refusal)),
+            Ok(LoadResult::Unparsed(error)) => Some(Err(ConfigError::Invalid(vec![error]))),
+            Ok(LoadResult::Unchanged) => Some(Ok(())),
+            Err(error) => Some(Err(error)),
         }
     }
 
-    /// Takes over a configuration; on error the old one serves on.
-    fn take_over(&mut self, config: Config, signals: &mut Signals) -> Result<(), Refusal> {
+    /// Switches to a new configuration; on error the old one serves on.
+    fn switch_to(&mut self, config: Config, signals: &mut Signals) -> Result<(), ConfigError> {
         log::info(None, format_args!("Reloading"));
-        warn(&config);
-        self.server.reload(config).map_err(Refusal::Unbound)?;
-        follow(self.server.config());
+        log_warnings(&config);
+        self.server.reload(config).map_err(ConfigError::Unbound)?;
+        apply_process_settings(self.server.config());
         self.serving(signals);
         log::info(None, format_args!("Reloading complete"));
         Ok(())
     }
 
-    /// Reloads if the Corefile says something else than before. True if the configuration changed.
-    fn look(&mut self, signals: &mut Signals) -> bool {
-        let config = match self.load(signals, Some(self.tried.clone())) {
-            Some(Ok(Loaded::New(digest, config))) => {
-                self.tried = digest;
+    /// Reloads if the Corefile changed. True if the configuration was replaced.
+    fn check_corefile(&mut self, signals: &mut Signals) -> bool {
+        let config = match self.load(signals, Some(self.last_digest.clone())) {
+            Some(Ok(LoadResult::New(digest, config))) => {
+                self.last_digest = digest;
                 config
             }
-            Some(Ok(Loaded::Unparsed(error))) => {
+            Some(Ok(LoadResult::Unparsed(error))) => {
                 log::warning(Some("reload"), format_args!("Corefile parse failed: {error}"));
                 return false;
             }
-            Some(Err(refusal)) => {
+            Some(Err(error)) => {
                 if !std::mem::replace(&mut self.unreadable, true) {
-                    log::warning(Some("reload"), format_args!("{refusal}; the running configuration stays"));
+                    log::warning(
+                        Some("reload"),
+                        format_args!("{error}; the running configuration stays in use"),
+                    );
                 }
                 return false;
             }
-            Some(Ok(Loaded::Unchanged)) | None => {
+            Some(Ok(LoadResult::Unchanged)) | None => {
                 self.unreadable = false;
                 return false;
             }
         };
         self.unreadable = false;
-        match config.and_then(|config| self.take_over(*config, signals)) {
+        match config.and_then(|config| self.switch_to(*config, signals)) {
             Ok(()) => true,
-            Err(refusal) => {
-                log::error(Some("reload"), format_args!("Corefile changed but reload failed: {refusal}"));
+            Err(error) => {
+                log::error(Some("reload"), format_args!("Corefile changed but reload failed: {error}"));
                 RELOAD_FAILED.inc();
                 false
             }
         }
     }
 
-    /// Tells all plugins something, which may take its time. Signals that `end` that time are given back at once,
-    /// the last of the others when it is over.
-    fn tell(&self, signals: &mut Signals, what: fn(&dyn Plugin), end: fn(&Wish) -> bool) -> Option<Wish> {
+    /// Calls a hook of all plugins, which may block. Returns a command for which `end` is true at once, else the last
+    /// command when all hooks have returned.
+    fn notify_plugins(
+        &self,
+        signals: &mut Signals,
+        hook: fn(&dyn Plugin),
+        end: fn(&Command) -> bool,
+    ) -> Option<Command> {
         let blocks = self.server.config().blocks().to_vec();
-        aside(signals, move || for_each_plugin(&blocks, "plugin", what), end).1
+        run_interruptible(signals, move || for_each_plugin(&blocks, "plugin", hook), end).1
     }
 
-    /// The configuration serves. What is wished meanwhile is done next.
+    /// Calls `serving` of all plugins. A command that arrives meanwhile is executed next.
     fn serving(&mut self, signals: &mut Signals) {
-        let end = |wish: &Wish| matches!(wish, Wish::Stop(_) | Wish::StopNow);
-        self.wish = self.tell(signals, |plugin| plugin.serving(), end);
+        let end = |command: &Command| matches!(command, Command::Stop(_) | Command::StopNow);
+        self.command = self.notify_plugins(signals, |plugin| plugin.serving(), end);
     }
 
-    /// Serves on for the lameduck time, then ends; a second interrupt cuts it short.
+    /// Serves on for the lameduck time, then stops; a second SIGINT exits at once.
     fn stop(self, name: &str, mut signals: Signals) -> ExitCode {
         match name {
             "SIGINT" => log::info(None, format_args!("SIGINT: Shutting down")),
             _ => log::info(None, format_args!("{name}: Shutting down servers then terminating")),
         }
-        let hurried = self.tell(&mut signals, |plugin| plugin.leaving(), |wish| wish.is_hurried());
-        if let Some(code) = hurried.as_ref().and_then(at_once) {
+        let command =
+            self.notify_plugins(&mut signals, |plugin| plugin.leaving(), |command| command.is_forced());
+        if let Some(code) = command.as_ref().and_then(forced_exit) {
             return code;
         }
         self.server.announce_stop();
@@ -361,11 +379,11 @@ impl Life {
             log::info(Some(plugin), format_args!("Going into lameduck mode for {duration:?}"));
             let end = Instant::now() + duration;
             while let Some(left) = end.checked_duration_since(Instant::now()) {
-                let wish = runtime::handle().block_on(signals.next(Some(left)));
-                if let Some(code) = at_once(&wish) {
+                let command = runtime::handle().block_on(signals.next(Some(left)));
+                if let Some(code) = forced_exit(&command) {
                     return code;
                 }
-                if let Wish::Look = wish {
+                if let Command::CheckCorefile = command {
                     break;
                 }
             }
@@ -374,22 +392,22 @@ impl Life {
     }
 }
 
-/// Does what may take its time, and listens to signals meanwhile. One that `end`s it is given back at once, without a result;
-/// what was begun is left alone. The last of the others is given back with the result.
-fn aside<T: Send + 'static>(
+/// Runs work that may block and receives signals meanwhile. A command for which `end` is true is returned at once, without
+/// a result, and the work goes on unattended; the last of the other commands is returned with the result.
+fn run_interruptible<T: Send + 'static>(
     signals: &mut Signals,
     work: impl FnOnce() -> T + Send + 'static,
-    end: fn(&Wish) -> bool,
-) -> (Option<T>, Option<Wish>) {
+    end: fn(&Command) -> bool,
+) -> (Option<T>, Option<Command>) {
     let mut working = runtime::handle().spawn_blocking(move || supervise::step("reload", work));
     runtime::handle().block_on(async {
         let mut later = None;
         loop {
             tokio::select! {
                 done = &mut working => return (done.ok().flatten(), later),
-                wish = signals.next(None) => {
-                    let ends = end(&wish);
-                    later = Some(wish);
+                command = signals.next(None) => {
+                    let ends = end(&command);
+                    later = Some(command);
                     if ends {
                         return (None, later);
                     }
@@ -399,19 +417,19 @@ fn aside<T: Send + 'static>(
     })
 }
 
-/// What ends a process that is stopping already.
-fn at_once(wish: &Wish) -> Option<ExitCode> {
-    match wish {
-        Wish::StopNow => Some(ExitCode::SUCCESS),
-        Wish::Stop("SIGINT") => {
+/// The exit code of a command that ends a process that is already stopping.
+fn forced_exit(command: &Command) -> Option<ExitCode> {
+    match command {
+        Command::StopNow => Some(ExitCode::SUCCESS),
+        Command::Stop("SIGINT") => {
             log::info(None, format_args!("SIGINT: Force quit"));
             Some(ExitCode::from(2))
         }
-        Wish::Stop(_) | Wish::Reload(_) | Wish::Look => None,
+        Command::Stop(_) | Command::Reload(_) | Command::CheckCorefile => None,
     }
 }
 
-/// The interval moved by up to half the jitter either way, so that replicas do not all look at once.
+/// The interval, moved by up to half the jitter either way, so that replicas do not all check at once.
 fn with_jitter(poll: CorefilePoll) -> Duration {
     let jitter = poll.jitter.min(poll.interval / 2);
     if jitter.is_zero() {

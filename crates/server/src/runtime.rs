@@ -1,4 +1,4 @@
-//! The one tokio runtime of the process: TCP, most queries that wait, HTTP and all that polls.
+//! The one tokio runtime of the process: TCP, most queries that wait, HTTP and periodic work.
 
 use std::sync::OnceLock;
 
@@ -14,7 +14,7 @@ pub fn handle() -> &'static Handle {
                 .thread_name("rhumb-tokio")
                 .enable_all()
                 .build()
-                .expect("the system has threads to give at start")
+                .expect("threads for the tokio runtime")
         })
         .handle()
 }

@@ -1,4 +1,4 @@
-//! What is served on one address: the zones, the blocks behind them, and the choice between them.
+//! The zones and server blocks of one listening address, and the choice of block for a query.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,34 +9,34 @@ use wire::{Class, Edns, Flags, Name, NameBuf, Opcode, Opt, Rcode, Rtype};
 use crate::backlog::Backlog;
 use crate::explain::Note;
 use crate::visit::{MetadataView, Outcome};
-use crate::walk::{Driven, Walk};
-use crate::{Block, Plugin, Proxied, Transport};
+use crate::walk::{Progress, Walk};
+use crate::{Block, Plugin, ProxyProtocol, Transport};
 
-/// Everything behind one listening address. Replaced as a whole on reload.
+/// All that is served on one listening address. Replaced as a whole on reload.
 pub struct Service {
     /// `dns://:53`, as logs and metrics name the server.
     pub label: String,
-    /// How many sockets the first block here wants.
+    /// The number of sockets that the first block configures.
     pub sockets: Option<usize>,
-    /// Replies that wait for room, if a block here wants them kept.
+    /// Replies that wait for room in a send buffer, if a block configures a backlog.
     pub(crate) backlog: Option<Arc<Backlog>>,
-    /// How clients behind proxies are known, if they are.
-    pub(crate) proxied: Option<Proxied>,
+    /// The PROXY protocol, if a block configures it.
+    pub(crate) proxy_protocol: Option<ProxyProtocol>,
     zones: Zones,
-    /// Some plugin lets classes other than IN in.
+    /// A plugin accepts classes other than IN.
     any_class: bool,
     /// A panic ends the process instead of the query.
     pub(crate) debug: bool,
-    /// The log of a panic shows where it happened.
+    /// The log line of a panic has a stack trace.
     pub(crate) stacktrace: bool,
     pub(crate) timeouts: Timeouts,
-    /// Who fetches ahead what answers will need.
-    foresights: Vec<Arc<dyn Plugin>>,
-    /// Who counts the queries no block took; one in the whole configuration, since it counts for all.
+    /// Plugins that prefetch index entries for a batch.
+    prefetchers: Vec<Arc<dyn Plugin>>,
+    /// Counts the queries that no block accepted; one in the whole configuration, since it counts for all.
     observer: Option<Arc<dyn Plugin>>,
 }
 
-/// How long a TCP peer may take.
+/// Timeouts and limits of a TCP connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     pub read: Duration,
@@ -57,7 +57,7 @@ impl Default for Timeouts {
     }
 }
 
-/// Zones to blocks. The root stands apart: it is the last resort, and the only zone of many servers.
+/// Zones to blocks. The root is separate: it is the fallback, and the only zone of many servers.
 #[derive(Default)]
 struct Zones {
     by_name: HashMap<Vec<u8>, Zone>,
@@ -71,7 +71,7 @@ struct Zone {
     blocks: Vec<Arc<Block>>,
 }
 
-/// A zone of a service: what a walk notes of it. None is the root.
+/// The number of a service's zone, as stored in a walk. None is the root.
 pub(crate) type ZoneNumber = Option<u32>;
 
 impl Zones {
@@ -95,14 +95,14 @@ impl Service {
         let sockets = blocks.first().and_then(|(_, block)| block.settings.sockets);
         let mut zones = Zones::default();
         let mut backlog = None;
-        let mut proxied: Option<Proxied> = None;
+        let mut proxy_protocol: Option<ProxyProtocol> = None;
         let (mut any_class, mut debug, mut stacktrace) = (false, false, false);
-        let mut foresights: Vec<Arc<dyn Plugin>> = Vec::new();
+        let mut prefetchers: Vec<Arc<dyn Plugin>> = Vec::new();
         for (zone, block) in blocks {
-            for plugin in block.chain().iter().filter(|plugin| plugin.as_foresight().is_some()) {
+            for plugin in block.chain().iter().filter(|plugin| plugin.as_prefetch().is_some()) {
                 // A block may serve several zones here.
-                if !foresights.iter().any(|known| Arc::ptr_eq(known, plugin)) {
-                    foresights.push(Arc::clone(plugin));
+                if !prefetchers.iter().any(|known| Arc::ptr_eq(known, plugin)) {
+                    prefetchers.push(Arc::clone(plugin));
                 }
             }
             // Later blocks on the same address win, as they do in CoreDNS.
@@ -113,8 +113,8 @@ impl Service {
             timeouts.max_queries = settings.max_tcp_queries.unwrap_or(timeouts.max_queries);
             any_class |= block.chain().iter().any(|plugin| plugin.opens_classes());
             debug |= settings.debug;
-            if let Some(theirs) = &settings.proxied {
-                proxied = Some(theirs.clone().after(proxied));
+            if let Some(configured) = &settings.proxy_protocol {
+                proxy_protocol = Some(configured.clone().after(proxy_protocol));
             }
             if let Some(lost) = &settings.lost_replies {
                 backlog.get_or_insert_with(|| Arc::new(Backlog::new(lost.with(&[&label, "response"]))));
@@ -126,72 +126,75 @@ impl Service {
             label,
             sockets,
             backlog,
-            proxied,
+            proxy_protocol,
             zones,
             any_class,
             debug,
             stacktrace,
             timeouts,
-            foresights,
+            prefetchers,
             observer: None,
         }
     }
 
-    pub(crate) fn observed_by(mut self, observer: Option<Arc<dyn Plugin>>) -> Service {
+    pub(crate) fn with_observer(mut self, observer: Option<Arc<dyn Plugin>>) -> Service {
         self.observer = observer;
         self
     }
 
-    /// Has what these queries need fetched.
-    pub(crate) fn foresee<'p>(&self, queries: impl Iterator<Item = &'p [u8]> + Clone) {
-        for foresight in self.foresights.iter().filter_map(|plugin| plugin.as_foresight()) {
-            foresight.foresee(&mut queries.clone());
+    /// Prefetches index entries for these queries.
+    pub(crate) fn prefetch<'p>(&self, queries: impl Iterator<Item = &'p [u8]> + Clone) {
+        for prefetcher in self.prefetchers.iter().filter_map(|plugin| plugin.as_prefetch()) {
+            prefetcher.prefetch(&mut queries.clone());
         }
     }
 
-    /// Has an answer counted that no block made.
-    pub(crate) fn count_refusal(&self, walk: &Walk) {
+    /// Reports a reply that no block made to the observer.
+    pub(crate) fn report_refusal(&self, walk: &Walk) {
         if let Some(observer) = self.observer.as_ref().and_then(|plugin| plugin.as_observer()) {
             observer.refused(&self.label, &walk.query, &walk.client, &walk.reply);
         }
     }
 
-    /// Takes a parsed query through its block. The walk says what came of it.
-    pub(crate) fn serve<'s>(self: &'s Arc<Service>, walk: &mut Walk) -> Served<'s> {
+    /// Walks a parsed query through its block. The walk has the outcome.
+    pub(crate) fn serve<'s>(self: &'s Arc<Service>, walk: &mut Walk) -> ServeResult<'s> {
         let question = &walk.query.question;
         if !self.any_class && question.qclass != Class::IN {
-            let why = "class is not IN and no plugin here opens other classes";
+            let why = "class is not IN and no plugin of this server accepts other classes";
             return self.refused(walk, Rcode::REFUSED, why);
         }
         if walk.query.edns.is_some_and(|edns| edns.version != 0) {
-            return Served { driven: self.bad_version(walk), block: None };
+            return ServeResult { progress: self.bad_version(walk), block: None };
         }
-        match self.choose(walk) {
+        match self.choose_block(walk) {
             Ok(block) => {
                 walk.enter(block);
-                Served { driven: walk.drive(block, self), block: Some(block) }
+                ServeResult { progress: walk.drive(block, self), block: Some(block) }
             }
             Err((rcode, why)) => self.refused(walk, rcode, why),
         }
     }
 
-    fn refused<'s>(&self, walk: &mut Walk, rcode: Rcode, why: &'static str) -> Served<'s> {
-        let driven = walk.refuse(rcode, why);
-        self.count_refusal(walk);
-        Served { driven, block: None }
+    fn refused<'s>(&self, walk: &mut Walk, rcode: Rcode, why: &'static str) -> ServeResult<'s> {
+        let progress = walk.refuse(rcode, why);
+        self.report_refusal(walk);
+        ServeResult { progress, block: None }
     }
 
-    fn bad_version(&self, walk: &mut Walk) -> Driven {
-        let driven = walk.refuse(Rcode::BADVERS, "EDNS version is not 0");
-        // The OPT is our own: nothing of a version we do not speak is reflected.
+    fn bad_version(&self, walk: &mut Walk) -> Progress {
+        let progress = walk.refuse(Rcode::BADVERS, "EDNS version is not 0");
+        // A fresh OPT: nothing of an unsupported EDNS version is reflected.
         walk.query.edns = None;
         walk.reply.opt = Some(Opt::new(0, false));
-        driven
+        progress
     }
 
-    /// The block for a query: the longest zone wins, blocks of one zone are tried in order, and DS belongs to
-    /// the parent if we serve that too, and of several blocks to the last. The root is the last resort.
-    pub(crate) fn choose<'s>(&'s self, walk: &mut Walk) -> Result<&'s Arc<Block>, (Rcode, &'static str)> {
+    /// The block for a query: the longest zone wins, blocks of one zone are tried in order. DS belongs to the parent
+    /// zone if that is served too, and to the last of several blocks. The root is the fallback.
+    pub(crate) fn choose_block<'s>(
+        &'s self,
+        walk: &mut Walk,
+    ) -> Result<&'s Arc<Block>, (Rcode, &'static str)> {
         let question = &walk.query.question;
         let lower = question.lower();
         let wants_ds = walk.query.opcode == Opcode::QUERY && question.qtype == Rtype::DS;
@@ -199,7 +202,7 @@ impl Service {
         if !self.zones.by_name.is_empty() {
             for suffix in lower.suffixes() {
                 let Some(zone) = self.zones.by_name.get(suffix.wire()) else { continue };
-                if let Some(block) = self.accepting(&zone.blocks, walk, true, wants_ds)? {
+                if let Some(block) = self.find_accepting(&zone.blocks, walk, true, wants_ds)? {
                     found = Some((zone.number, block));
                     if !wants_ds {
                         break;
@@ -209,16 +212,17 @@ impl Service {
         }
         if found.is_none()
             && let Some(block) =
-                self.accepting(&self.zones.root, walk, lower.is_root(), wants_ds && lower.is_root())?
+                self.find_accepting(&self.zones.root, walk, lower.is_root(), wants_ds && lower.is_root())?
         {
             found = Some((None, block));
         }
-        let (zone, block) = found.ok_or((Rcode::REFUSED, "no server block here serves this name"))?;
-        walk.trail.zone = zone;
-        if let Some(notes) = &mut walk.trail.notes {
+        let (zone, block) =
+            found.ok_or((Rcode::REFUSED, "no server block on this address serves this name"))?;
+        walk.state.zone = zone;
+        if let Some(notes) = &mut walk.state.notes {
             let view = block.view_name().map(|view| format!(", view {view}")).unwrap_or_default();
             let text = format!("block {} on {}{view}", self.zone(zone), self.label);
-            notes.push(Note::new("server", walk.trail.depth, text));
+            notes.push(Note::new("server", walk.state.depth, text));
         }
         Ok(block)
     }
@@ -228,15 +232,15 @@ impl Service {
         name.map_or(Name::ROOT, NameBuf::as_name)
     }
 
-    /// The first block of a zone that takes the query, or the last one.
-    fn accepting<'s>(
+    /// The first block of a zone that accepts the query; with `last` the last one.
+    fn find_accepting<'s>(
         &self,
         blocks: &'s [Arc<Block>],
         walk: &Walk,
         empty_refuses: bool,
         last: bool,
     ) -> Result<Option<&'s Arc<Block>>, (Rcode, &'static str)> {
-        // Nearly always there is one, and nobody to say no.
+        // Nearly always there is one block, without a view.
         if let [block] = blocks
             && !block.is_filtered()
             && !block.chain().is_empty()
@@ -252,7 +256,7 @@ impl Service {
                 continue;
             }
             let metadata = |label: &str| {
-                let view = MetadataView::new(&walk.query, &walk.reply, &walk.client, &walk.trail, &[]);
+                let view = MetadataView::new(&walk.query, &walk.reply, &walk.client, &walk.state, &[]);
                 block.metadata(label, view)
             };
             if block.is_filtered() && !block.accepts(&walk.query, &walk.client, &metadata) {
@@ -266,7 +270,7 @@ impl Service {
         Ok(found)
     }
 
-    /// The most octets a reply to this client may have.
+    /// The maximum size of a reply to this client, in octets.
     pub(crate) fn limit(transport: Transport, query: &wire::Query) -> usize {
         match transport {
             Transport::Udp => query.udp_limit(),
@@ -275,13 +279,13 @@ impl Service {
     }
 }
 
-/// What came of a query, and the block it went through; None if it was refused before any.
-pub(crate) struct Served<'s> {
-    pub driven: Driven,
+/// How far a query got, and its block; None if it was refused before the choice of one.
+pub(crate) struct ServeResult<'s> {
+    pub progress: Progress,
     pub block: Option<&'s Arc<Block>>,
 }
 
-/// The reply to a packet that is not served: the client's flags as they came, less AA and Z.
+/// Makes the error reply to an invalid packet: the client's flags as received, without AA and Z.
 pub(crate) fn reject(walk: &mut Walk, rcode: Rcode) {
     let flags = walk.query.flags;
     walk.reply.begin_error(&walk.query, rcode);
@@ -290,5 +294,5 @@ pub(crate) fn reject(walk: &mut Walk, rcode: Rcode) {
         walk.reply.opcode = Opcode::QUERY;
     }
     walk.query.edns = None::<Edns>;
-    walk.trail.outcome = Outcome::Failure;
+    walk.state.outcome = Outcome::Failure;
 }

@@ -12,20 +12,20 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::endpoint::Endpoint;
-use crate::exchange::{self, Handled};
+use crate::exchange::{self, PacketResult};
 use crate::permit::Permit;
-use crate::proxied::header::{self, Found};
+use crate::proxy_protocol::header::{self, Parsed};
 use crate::walk::Walk;
 use crate::{Block, Client, Messages, ProxyPolicy, Service, Timeouts, Transport, log};
 
-/// Connections open at once in the whole process; one more is closed as it comes.
+/// Maximum number of open connections in the whole process; further ones are closed at once.
 const MAX_CONNECTIONS: usize = 20_000;
-/// Replies of one connection that may wait for its writer before reading stops.
+/// Replies of one connection that may be queued for its writer before reading stops.
 const QUEUED_REPLIES: usize = 64;
 
 static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// Connections open now.
+/// The number of open connections.
 pub(crate) fn connections() -> usize {
     CONNECTIONS.load(Ordering::Acquire)
 }
@@ -41,64 +41,74 @@ pub(crate) async fn accept(listener: Arc<TcpListener>, endpoint: Arc<Endpoint>) 
         };
         match accepted {
             Ok((stream, remote)) => {
-                let Some(counted) = Counted::take() else { continue };
-                let served = connection(stream, remote, endpoint.clone(), counted);
+                let Some(permit) = ConnectionPermit::take() else { continue };
+                let served = connection(stream, remote, endpoint.clone(), permit);
                 tokio::spawn(supervise::step_async("tcp-connection", served));
             }
             Err(error) => {
-                // Out of file descriptors, most likely; give the open connections time to end.
-                log::warning(None, format_args!("accepting on {}: {error}", endpoint.address));
+                // Out of file descriptors, most likely; open connections may end meanwhile.
+                log::warning(
+                    None,
+                    format_args!("{}: accepting a TCP connection failed: {error}", endpoint.address),
+                );
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
     }
 }
 
-/// One connection in the count.
-struct Counted(());
+/// One connection counted against the limit, until dropped.
+struct ConnectionPermit(());
 
-impl Counted {
-    fn take() -> Option<Counted> {
+impl ConnectionPermit {
+    fn take() -> Option<ConnectionPermit> {
         if CONNECTIONS.fetch_add(1, Ordering::AcqRel) >= MAX_CONNECTIONS {
             CONNECTIONS.fetch_sub(1, Ordering::AcqRel);
             return None;
         }
-        Some(Counted(()))
+        Some(ConnectionPermit(()))
     }
 }
 
-impl Drop for Counted {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         CONNECTIONS.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-async fn connection(stream: TcpStream, remote: SocketAddr, endpoint: Arc<Endpoint>, counted: Counted) {
+async fn connection(
+    stream: TcpStream,
+    remote: SocketAddr,
+    endpoint: Arc<Endpoint>,
+    permit: ConnectionPermit,
+) {
     let _ = stream.set_nodelay(true);
     let local = stream.local_addr().unwrap_or(endpoint.bound);
     let mut client = Client { remote: unmapped(remote), local: unmapped(local), transport: Transport::Tcp };
     let (mut reader, writer) = stream.into_split();
     let mut inbox = Vec::with_capacity(1024);
-    let Some(announced) = introduce(&mut reader, &mut inbox, &mut client, &endpoint).await else { return };
+    let Some(proxy_tlvs) = read_proxy_header(&mut reader, &mut inbox, &mut client, &endpoint).await else {
+        return;
+    };
     let (replies, queue) = mpsc::channel(QUEUED_REPLIES);
     let writing = tokio::spawn(write(writer, queue, endpoint.service.load().timeouts.write));
-    read(reader, inbox, client, &announced, &endpoint, replies).await;
-    // The queue ends when the last waiting query has given its reply.
+    read(reader, inbox, client, &proxy_tlvs, &endpoint, replies).await;
+    // The queue ends when the last waiting query has sent its reply.
     let _ = writing.await;
-    drop(counted);
+    drop(permit);
 }
 
-/// Takes the header of a proxy off the head of a connection, if the address is for proxies, and has the client be who
-/// it says. Gives what it says beside addresses; None: the connection is not to be served.
-async fn introduce(
+/// Reads the PROXY protocol header of a connection, if the address uses that protocol, and sets the client to the one it
+/// announces. Returns its TLVs; None if the connection must not be served.
+async fn read_proxy_header(
     reader: &mut OwnedReadHalf,
     inbox: &mut Vec<u8>,
     client: &mut Client,
     endpoint: &Endpoint,
 ) -> Option<Vec<u8>> {
     let service = endpoint.service.load_full();
-    let Some(proxied) = &service.proxied else { return Some(Vec::new()) };
-    let policy = (proxied.policy)(client.remote.ip());
+    let Some(proxy_protocol) = &service.proxy_protocol else { return Some(Vec::new()) };
+    let policy = (proxy_protocol.policy)(client.remote.ip());
     if policy == ProxyPolicy::Skip {
         return Some(Vec::new());
     }
@@ -106,20 +116,20 @@ async fn introduce(
     let mut closing = endpoint.closing.subscribe();
     loop {
         match header::parse(inbox).ok()? {
-            Found::Nothing => return Some(Vec::new()),
-            Found::Header(_) if policy == ProxyPolicy::Reject => return None,
-            Found::Header(found) => {
-                let mut announced = Vec::new();
+            Parsed::Nothing => return Some(Vec::new()),
+            Parsed::Header(_) if policy == ProxyPolicy::Reject => return None,
+            Parsed::Header(header) => {
+                let mut proxy_tlvs = Vec::new();
                 if policy == ProxyPolicy::Use {
-                    client.remote = found.client().unwrap_or(client.remote);
-                    client.local = found.asked().unwrap_or(client.local);
-                    announced.extend_from_slice(proxied.tlvs_of(&found));
+                    client.remote = header.client().unwrap_or(client.remote);
+                    client.local = header.client_destination().unwrap_or(client.local);
+                    proxy_tlvs.extend_from_slice(proxy_protocol.tlvs_of(&header));
                 }
-                let len = found.len;
+                let len = header.len;
                 inbox.drain(..len);
-                return Some(announced);
+                return Some(proxy_tlvs);
             }
-            Found::Unsigned | Found::Partial => {}
+            Parsed::Unsigned | Parsed::Partial => {}
         }
         let received = tokio::select! {
             _ = closing.wait_for(|closing| *closing) => return None,
@@ -131,12 +141,12 @@ async fn introduce(
     }
 }
 
-/// Reads queries until the peer is done, too slow, or has had its share.
+/// Reads queries until the client closes, times out, or has used up its queries.
 async fn read(
     mut reader: OwnedReadHalf,
     mut inbox: Vec<u8>,
     client: Client,
-    announced: &[u8],
+    proxy_tlvs: &[u8],
     endpoint: &Arc<Endpoint>,
     replies: mpsc::Sender<Vec<u8>>,
 ) {
@@ -148,66 +158,66 @@ async fn read(
         if max_queries >= 0 && served >= max_queries {
             return;
         }
-        let patience = if served == 0 { read } else { idle };
+        let limit = if served == 0 { read } else { idle };
         let received = tokio::select! {
             biased;
-            // What has arrived is answered, no more is read.
+            // Queries that have arrived are answered, no more are read.
             _ = closing.wait_for(|closing| *closing) => Ok(message_len(&inbox)),
-            received = timeout(patience, read_message(&mut reader, &mut inbox)) => received,
+            received = timeout(limit, read_message(&mut reader, &mut inbox)) => received,
         };
         let len = match received {
             Ok(Some(len)) => len,
             Ok(None) => return,
-            // A peer that waits for replies of ours is not idle.
+            // A client that waits for replies is not idle.
             Err(_) if inbox.is_empty() && replies.strong_count() > 1 => continue,
             Err(_) => return,
         };
         served += 1;
         let service = endpoint.service.load_full();
         let mut out = Vec::with_capacity(512);
-        walk.announce(announced);
-        let handled = exchange::answer(&service, &mut walk, client, &inbox[2..2 + len], None, &mut out);
+        walk.set_proxy_tlvs(proxy_tlvs);
+        let result = exchange::answer(&service, &mut walk, client, &inbox[2..2 + len], None, &mut out);
         inbox.drain(..2 + len);
-        match handled {
-            Handled::Reply => {
+        match result {
+            PacketResult::Reply => {
                 if replies.send(out).await.is_err() {
                     return;
                 }
             }
-            Handled::Nothing => {}
-            Handled::Waiting(pending, block) => match Permit::take() {
+            PacketResult::Nothing => {}
+            PacketResult::Waiting(pending, block) => match Permit::take() {
                 Some(permit) => {
                     let mut walk = std::mem::take(&mut walk);
                     let replies = replies.clone();
                     tokio::spawn(async move {
                         let mut out = Vec::with_capacity(512);
                         match exchange::complete(&service, &mut walk, pending, &block, &mut out).await {
-                            Handled::Reply => {
+                            PacketResult::Reply => {
                                 let _ = replies.send(out).await;
                             }
-                            Handled::Streaming(messages, _) => {
+                            PacketResult::Streaming(messages, _) => {
                                 stream(messages, &mut walk, &block, &service, &replies).await;
                             }
-                            Handled::Nothing | Handled::Waiting(..) => {}
+                            PacketResult::Nothing | PacketResult::Waiting(..) => {}
                         }
                         drop(permit);
                     });
                 }
                 None => {
                     let refused = exchange::refuse_wait(&service, &mut walk, pending, &block, &mut out);
-                    if matches!(refused, Handled::Reply) && replies.send(out).await.is_err() {
+                    if matches!(refused, PacketResult::Reply) && replies.send(out).await.is_err() {
                         return;
                     }
                 }
             },
-            Handled::Streaming(messages, block) => {
+            PacketResult::Streaming(messages, block) => {
                 stream(messages, &mut walk, &block, &service, &replies).await
             }
         }
     }
 }
 
-/// Sends a series of messages, as fast as the peer takes them.
+/// Sends a series of messages, as fast as the client reads them.
 async fn stream(
     mut messages: Box<dyn Messages>,
     walk: &mut Walk,
@@ -223,8 +233,8 @@ async fn stream(
     }
 }
 
-/// Waits for a whole message behind its length at the head of `inbox` and gives its length; None when the peer
-/// closed or broke off. What was read stays in `inbox` if the wait is given up.
+/// Waits until `inbox` starts with a length and a whole message and returns the length; None when the client closed the
+/// connection. Octets read so far stay in `inbox` if the future is dropped.
 async fn read_message(reader: &mut OwnedReadHalf, inbox: &mut Vec<u8>) -> Option<usize> {
     loop {
         if let Some(len) = message_len(inbox) {
@@ -236,14 +246,14 @@ async fn read_message(reader: &mut OwnedReadHalf, inbox: &mut Vec<u8>) -> Option
     }
 }
 
-/// The length of the message at the head of `inbox`, if all of it is there.
+/// The length of the message at the start of `inbox`, if it is complete.
 fn message_len(inbox: &[u8]) -> Option<usize> {
     let len = usize::from(u16::from_be_bytes(*inbox.first_chunk::<2>()?));
     (inbox.len() >= 2 + len).then_some(len)
 }
 
-/// Writes replies as they come, several in one go when they queue up.
-async fn write(mut writer: OwnedWriteHalf, mut queue: mpsc::Receiver<Vec<u8>>, patience: Duration) {
+/// Writes replies as they arrive, all queued ones with one write.
+async fn write(mut writer: OwnedWriteHalf, mut queue: mpsc::Receiver<Vec<u8>>, limit: Duration) {
     let mut frames = Vec::with_capacity(4096);
     while let Some(first) = queue.recv().await {
         frames.clear();
@@ -254,7 +264,7 @@ async fn write(mut writer: OwnedWriteHalf, mut queue: mpsc::Receiver<Vec<u8>>, p
                 Err(_) => break,
             }
         }
-        if !matches!(timeout(patience, writer.write_all(&frames)).await, Ok(Ok(()))) {
+        if !matches!(timeout(limit, writer.write_all(&frames)).await, Ok(Ok(()))) {
             return;
         }
     }

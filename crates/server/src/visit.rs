@@ -1,4 +1,4 @@
-//! What a plugin sees of a walk while it is visited.
+//! A plugin's view of a walk.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -8,46 +8,46 @@ use std::time::{Duration, Instant};
 use wire::{Name, Query, Question, Reply, Rtype};
 
 use crate::explain::Note;
-use crate::walk::{Below, Found, Lookup, Spans, Trail};
+use crate::walk::{Lookup, LookupResult, NestedWalk, Spans, WalkState};
 use crate::{Block, Client, Service};
 
-/// What became of a query so far.
+/// The state of a query's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// A reply with its records (perhaps none) is in hand.
+    /// A reply with its records (perhaps none).
     Records,
     /// No reply; the code is in `reply.rcode`, nothing is written yet.
     Failure,
-    /// The client is to get nothing.
+    /// No reply is sent.
     Drop,
 }
 
-/// What one plugin remembers of one query between the way down and the way up.
+/// One plugin's state of one query, kept between the way down and the way up.
 #[derive(Default)]
 pub struct Slot {
-    /// Plain memory, zero when the query comes down.
+    /// Zero when the query reaches the plugin.
     pub words: [u64; 4],
-    /// For the few that need more; costs an allocation.
+    /// For larger state; costs an allocation.
     pub boxed: Option<Box<dyn Any + Send>>,
 }
 
-/// A plugin's view of the walk: the query, the reply, its own memory, and the ways to the rest of the house.
+/// A plugin's view of the walk: the query, the reply, its own slot, and access to the rest of the server.
 pub struct Visit<'w> {
     pub query: &'w mut Query,
     pub reply: &'w mut Reply,
     pub client: &'w Client,
-    /// The memory of all plugins of the block.
+    /// The slots of all plugins of the block.
     pub(crate) slots: &'w mut [Slot],
-    pub(crate) trail: &'w mut Trail,
+    pub(crate) state: &'w mut WalkState,
     pub(crate) block: &'w Arc<Block>,
     pub(crate) service: &'w Arc<Service>,
 }
 
 impl Visit<'_> {
-    /// What this plugin remembers of the query.
+    /// This plugin's state of the query.
     pub fn slot(&mut self) -> &mut Slot {
-        // There is one for every plugin, made on entering the block.
-        &mut self.slots[self.trail.place]
+        // Entering the block makes one for every plugin.
+        &mut self.slots[self.state.position]
     }
 
     /// Starts an empty NOERROR reply to the question as it is now.
@@ -56,87 +56,87 @@ impl Visit<'_> {
         self.reply
     }
 
-    /// What came of the query below; meaningful on the way up.
+    /// The outcome of the plugins below; meaningful on the way up.
     pub fn outcome(&self) -> Outcome {
-        self.trail.outcome
+        self.state.outcome
     }
 
-    /// Turns a failure or a drop into something else, or the other way round.
+    /// Replaces the outcome, such as a failure by an answer.
     pub fn set_outcome(&mut self, outcome: Outcome) {
-        if outcome == Outcome::Records && self.trail.outcome != Outcome::Records {
-            self.trail.answered_by = Some(self.block.chain()[self.trail.place].name());
-            self.trail.answered_at = Some(self.trail.place);
+        if outcome == Outcome::Records && self.state.outcome != Outcome::Records {
+            self.state.answered_by = Some(self.block.chain()[self.state.position].name());
+            self.state.answered_at = Some(self.state.position);
         }
-        self.trail.outcome = outcome;
+        self.state.outcome = outcome;
     }
 
-    /// The reason of a failure, or a complaint about a reply that was made all the same.
+    /// The reason of a failure, or an error that did not prevent a reply.
     pub fn error(&self) -> Option<&str> {
-        self.trail.error.as_deref()
+        self.state.error.as_deref()
     }
 
     pub fn set_error(&mut self, error: impl Into<Cow<'static, str>>) {
-        self.trail.error = Some(error.into());
+        self.state.error = Some(error.into());
     }
 
     pub fn clear_error(&mut self) {
-        self.trail.error = None;
+        self.state.error = None;
     }
 
-    /// Asks the plugins below something else. On the way up the old question is put back before this
-    /// plugin's `reply` is called; [`Visit::asked`] then tells what was asked instead.
+    /// Replaces the question for the plugins below. On the way up the walk restores the old question before it calls
+    /// this plugin's `reply`; [`Visit::asked`] then returns the replacement.
     pub fn ask(&mut self, question: Question) {
         let before = self.query.set_question(question);
-        self.trail.undo.push((self.trail.place, before));
+        self.state.undo.push((self.state.position, before));
     }
 
-    /// On the way up: the question this plugin had asked below, if it changed it.
+    /// On the way up: the question this plugin set for the plugins below, if it replaced it.
     pub fn asked(&self) -> Option<&Question> {
-        self.trail.asked.first()
+        self.state.question_below.first()
     }
 
     /// The name of the plugin that made the reply, for logs and metrics.
     pub fn answered_by(&self) -> Option<&'static str> {
-        self.trail.answered_by
+        self.state.answered_by
     }
 
-    /// The place of that plugin in the chain.
+    /// The position of that plugin in the chain.
     pub fn answered_at(&self) -> Option<usize> {
-        self.trail.answered_at
+        self.state.answered_at
     }
 
-    /// No waiting beyond this from now on.
+    /// Sets a deadline for this query's waits; an earlier one stays.
     pub fn limit_time(&mut self, limit: Duration) {
         let end = Instant::now() + limit;
-        self.trail.deadline = Some(self.trail.deadline.map_or(end, |before| before.min(end)));
+        self.state.deadline = Some(self.state.deadline.map_or(end, |before| before.min(end)));
     }
 
-    /// The time on the way down. The clock is read for the first who asks, and again after a wait: the steps between
-    /// are shorter than what anybody measures with it.
+    /// The time on the way down. The clock is read at the first call and again after a wait: the steps between are
+    /// too short to matter.
     pub fn time(&mut self) -> Instant {
-        *self.trail.time.get_or_insert_with(Instant::now)
+        *self.state.time.get_or_insert_with(Instant::now)
     }
 
-    /// From now on [`Visit::elapsed`] tells how long the query takes.
+    /// Starts the measurement that [`Visit::elapsed`] returns.
     pub fn start_clock(&mut self) {
         let now = self.time();
-        self.trail.began.get_or_insert(now);
+        self.state.began.get_or_insert(now);
     }
 
     pub fn elapsed(&mut self) -> Duration {
-        let Some(began) = self.trail.began else { return Duration::ZERO };
+        let Some(began) = self.state.began else { return Duration::ZERO };
         let now = Instant::now();
-        self.trail.ended = Some(now);
+        self.state.ended = Some(now);
         now.saturating_duration_since(began)
     }
 
     pub fn deadline(&self) -> Option<Instant> {
-        self.trail.deadline
+        self.state.deadline
     }
 
-    /// The zone of the server block the query was sent to, in lower case.
+    /// The zone of the server block that serves the query, in lower case.
     pub fn zone(&self) -> Name<'_> {
-        self.service.zone(self.trail.zone)
+        self.service.zone(self.state.zone)
     }
 
     pub fn block(&self) -> &Block {
@@ -148,33 +148,33 @@ impl Visit<'_> {
         &self.service.label
     }
 
-    /// Whether replies over UDP pile up on this listener, so that one more would push another out.
-    pub fn replies_pile_up(&self) -> bool {
+    /// Whether this listener's backlog of UDP replies is full, so that one more reply would evict another.
+    pub fn is_backlog_full(&self) -> bool {
         self.service.backlog.as_ref().is_some_and(|backlog| backlog.is_full())
     }
 
-    /// How deep this walk sits in look-ups made by other walks; 0 for a client's own.
+    /// The nesting depth of look-ups; 0 for a client's own query.
     pub fn depth(&self) -> u8 {
-        self.trail.depth
+        self.state.depth
     }
 
-    /// Whether this walk is part of a look-up that a plugin of this name made, however far above.
-    pub fn is_asked_by(&self, plugin: &str) -> bool {
-        self.trail.askers.contains(&plugin)
+    /// Whether this walk belongs to a look-up made by a plugin of this name, at any depth.
+    pub fn is_lookup_by(&self, plugin: &str) -> bool {
+        self.state.lookup_plugins.contains(&plugin)
     }
 
-    /// Says why something was decided, if anybody wants to know. The text is only made then.
+    /// Records the reason for a decision if the query is explained. The text is only made then.
     pub fn note(&mut self, text: impl FnOnce(&Query) -> String) {
         self.add_note(text, |_| ());
     }
 
-    /// A step of the decision noted last, shown below it.
+    /// Records a step of the decision noted last, shown below it.
     pub fn note_step(&mut self, text: impl FnOnce(&Query) -> String) {
         self.add_note(text, |note| note.depth = note.depth.saturating_add(1));
     }
 
-    /// The same for a plugin that may not know all of its source. A reason `is_false` if it says that something is
-    /// missing which is only not known; then the lines about what is not known stand alone.
+    /// The same for a plugin whose data may be incomplete. A reason `is_false` if it claims that something does not exist
+    /// that may only not be loaded; then only the lines about the incomplete data are noted.
     pub fn note_unless_unknown(
         &mut self,
         unknown: Vec<String>,
@@ -189,69 +189,69 @@ impl Visit<'_> {
         }
     }
 
-    /// Whether anybody wants to know why something is decided.
+    /// Whether the query is explained.
     pub fn is_explained(&self) -> bool {
-        self.trail.notes.is_some()
+        self.state.notes.is_some()
     }
 
     fn add_note(&mut self, text: impl FnOnce(&Query) -> String, change: impl FnOnce(&mut Note)) {
-        if let Some(notes) = &mut self.trail.notes {
-            let plugin = self.block.chain()[self.trail.place].name();
-            let mut note = Note::new(plugin, self.trail.depth, text(self.query));
+        if let Some(notes) = &mut self.state.notes {
+            let plugin = self.block.chain()[self.state.position].name();
+            let mut note = Note::new(plugin, self.state.depth, text(self.query));
             change(&mut note);
             notes.push(note);
         }
     }
 
-    /// A metadata value, if the block collects metadata for this name and somebody knows the label.
+    /// A metadata value, if the block collects metadata for this name and a plugin provides the label.
     pub fn metadata(&self, label: &str) -> Option<String> {
-        let view = MetadataView::new(self.query, self.reply, self.client, self.trail, self.slots);
+        let view = MetadataView::new(self.query, self.reply, self.client, self.state, self.slots);
         self.block.metadata(label, view)
     }
 
-    /// Has the further steps of this query noted, or not. Only in a block with a plugin that traces.
+    /// Starts or stops recording spans of this query. Only in a block with a plugin that traces.
     pub fn note_spans(&mut self, wanted: bool) {
-        self.trail.spans = wanted.then(|| Box::new(Spans::begin()));
+        self.state.spans = wanted.then(|| Box::new(Spans::begin()));
     }
 
-    /// The steps of a traced query so far.
+    /// The spans of a traced query so far.
     pub fn spans(&mut self) -> Option<&mut Spans> {
-        self.trail.spans.as_deref_mut()
+        self.state.spans.as_deref_mut()
     }
 
     pub fn take_spans(&mut self) -> Option<Box<Spans>> {
-        self.trail.spans.take()
+        self.state.spans.take()
     }
 
-    /// Asks the whole server for another name: block choice, chain and all. Stays here until it must wait.
+    /// Looks up another name through the whole server, from block choice on. Runs on this thread until it must wait.
     pub fn lookup(&mut self, name: Name<'_>, qtype: Rtype) -> Lookup {
         crate::walk::lookup(self, name, qtype)
     }
 
     /// Starts a walk of the same question through the plugins below this one, without a client. Dropping the
-    /// result gives it up; `tokio::spawn`ing it lets it run on its own.
-    pub fn below(&mut self) -> Below {
-        crate::walk::below(self)
+    /// result cancels it; `tokio::spawn` lets it run independently.
+    pub fn walk_below(&mut self) -> NestedWalk {
+        crate::walk::walk_below(self)
     }
 
-    /// Takes over what a look-up or a walk below found as this walk's own reply.
-    pub fn adopt(&mut self, found: &Found) {
+    /// Copies the result of a look-up or of a walk below into this walk's reply.
+    pub fn adopt(&mut self, found: &LookupResult) {
         self.reply.copy_from(found.reply());
-        self.trail.outcome = found.outcome();
-        self.trail.error = found.error().map(|text| Cow::Owned(text.to_owned()));
+        self.state.outcome = found.outcome();
+        self.state.error = found.error().map(|text| Cow::Owned(text.to_owned()));
     }
 }
 
-/// What a metadata provider sees.
+/// A metadata provider's view of a query.
 pub struct MetadataView<'w> {
     pub query: &'w Query,
     pub reply: &'w Reply,
     pub client: &'w Client,
-    trail: &'w Trail,
-    /// The memory of all plugins; nothing before a block is entered.
+    state: &'w WalkState,
+    /// The slots of all plugins; empty before a block is entered.
     slots: &'w [Slot],
-    /// The place of the provider that is asked.
-    pub(crate) slot_of: usize,
+    /// The position of the provider that is called.
+    pub(crate) provider: usize,
 }
 
 impl<'w> MetadataView<'w> {
@@ -259,50 +259,50 @@ impl<'w> MetadataView<'w> {
         query: &'w Query,
         reply: &'w Reply,
         client: &'w Client,
-        trail: &'w Trail,
+        state: &'w WalkState,
         slots: &'w [Slot],
     ) -> MetadataView<'w> {
-        MetadataView { query, reply, client, trail, slots, slot_of: 0 }
+        MetadataView { query, reply, client, state, slots, provider: 0 }
     }
 
     pub fn outcome(&self) -> Outcome {
-        self.trail.outcome
+        self.state.outcome
     }
 
-    /// What a proxy said about the client beside its address: the TLVs of the PROXY protocol as they came.
-    pub fn announced(&self) -> &[u8] {
-        &self.trail.announced
+    /// The TLVs of the PROXY protocol header, as received.
+    pub fn proxy_tlvs(&self) -> &[u8] {
+        &self.state.proxy_tlvs
     }
 
-    /// The provider's own memory of this query.
+    /// The provider's own slot of this query.
     pub fn slot(&self) -> Option<&Slot> {
-        self.slots.get(self.slot_of)
+        self.slots.get(self.provider)
     }
 }
 
-/// What a plugin sees when the final bytes leave.
+/// A plugin's view in `sent`, when the final bytes are sent.
 pub struct Sent<'w> {
     pub query: &'w Query,
     pub reply: &'w Reply,
     pub client: &'w Client,
     pub(crate) slots: &'w mut [Slot],
-    pub(crate) trail: &'w Trail,
+    pub(crate) state: &'w WalkState,
     pub(crate) block: &'w Block,
-    pub(crate) place: usize,
+    pub(crate) position: usize,
 }
 
 impl Sent<'_> {
-    /// What this plugin remembers of the query.
+    /// This plugin's state of the query.
     pub fn slot(&mut self) -> &mut Slot {
-        &mut self.slots[self.place]
+        &mut self.slots[self.position]
     }
 
     pub fn outcome(&self) -> Outcome {
-        self.trail.outcome
+        self.state.outcome
     }
 
     pub fn metadata(&self, label: &str) -> Option<String> {
-        let view = MetadataView::new(self.query, self.reply, self.client, self.trail, self.slots);
+        let view = MetadataView::new(self.query, self.reply, self.client, self.state, self.slots);
         self.block.metadata(label, view)
     }
 }

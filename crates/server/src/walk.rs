@@ -1,12 +1,11 @@
 //! The walk: one query on its way down through the plugins and its reply on the way back up.
 //!
-//! A walk is one value that can be put aside and taken up again. The worker that received the packet drives
-//! it; if a plugin asks for time, the walk is put aside with what it waits for, on the worker's thread or on tokio, and
-//! is driven from there.
+//! A walk is one value that can be suspended and resumed. The worker that received the packet drives it; when a plugin
+//! returns `Wait`, the walk is suspended with its pending task, on the worker's thread or on tokio, and resumes there.
 //!
 //! ```text
 //!            ┌────────── Next ──────────┐          Answer, Fail, Drop
-//!   enter ─→ Down(place) ───────────────┴──────────────→ Up(place) ──→ done
+//!   enter ─→ Down(position) ────────────┴──────────────→ Up(position) ──→ done
 //!              ↑  │ Wait                                   │  │ Wait
 //!              │  └→ waiting ─→ resumed                    │  └→ waiting ─→ resumed
 //!              └───────────────────── Again ───────────────┘
@@ -26,54 +25,54 @@ use crate::explain::Note;
 use crate::service::ZoneNumber;
 use crate::{Block, Client, Messages, Outcome, Sent, Service, Slot, Step, Task, Turn, Visit};
 
-pub use lookup::{Below, Found, Lookup};
-pub(crate) use lookup::{below, finish, lookup};
+pub use lookup::{Lookup, LookupResult, NestedWalk};
+pub(crate) use lookup::{finish, lookup, walk_below};
 pub use spans::{Span, Spans};
 
-/// A query on its way. Made once, used for many queries one after the other.
+/// A query and its reply on the way through a chain. Made once, used for many queries one after the other.
 pub struct Walk {
     pub(crate) query: Query,
     pub(crate) reply: Reply,
     pub(crate) client: Client,
     pub(crate) slots: Vec<Slot>,
-    pub(crate) trail: Trail,
+    pub(crate) state: WalkState,
 }
 
-/// The part of a walk that belongs to no plugin.
-pub(crate) struct Trail {
+/// The state of a walk that belongs to no plugin.
+pub(crate) struct WalkState {
     direction: Direction,
-    /// Where in the chain the walk is.
-    pub place: usize,
-    /// Plugins before this place belong to another walk and see nothing of this one.
+    /// The current position in the chain.
+    pub position: usize,
+    /// The first position of this walk: plugins before it belong to an outer walk and are not called.
     floor: usize,
-    /// Where the outcome came from; plugins behind it never saw the query.
+    /// The position of the plugin that ended the way down; plugins after it never saw the query.
     source: usize,
     pub outcome: Outcome,
     pub error: Option<Cow<'static, str>>,
-    /// Questions to put back, with the place of the plugin that changed them.
+    /// Replaced questions, with the position of the plugin that replaced each.
     pub undo: Vec<(usize, Question)>,
-    /// The question below the plugin that is visited on the way up, if it changed it; at most one. Not in place, since few
-    /// walks ever have one and many wait.
-    pub asked: Vec<Question>,
+    /// On the way up: the question below the visited plugin, if it replaced it; at most one. A Vec and not an Option,
+    /// since few walks have one and many walks wait.
+    pub question_below: Vec<Question>,
     pub answered_by: Option<&'static str>,
-    /// The place of the same plugin.
+    /// The position of the same plugin.
     pub answered_at: Option<usize>,
     pub deadline: Option<Instant>,
-    /// When the query came, for those who measure.
+    /// Start of the measurement of [`Visit::elapsed`].
     pub began: Option<Instant>,
     /// When the clock was read last; None after a wait.
     pub time: Option<Instant>,
-    /// When the query had been measured.
+    /// End of the same measurement.
     pub ended: Option<Instant>,
-    /// Of the block's zones the one that the query's name is in.
+    /// The block's zone that the query's name is in.
     pub zone: ZoneNumber,
     pub depth: u8,
-    /// The plugins whose look-ups this walk is inside of, as many as it is deep.
-    pub askers: Vec<&'static str>,
+    /// The plugins whose nested look-ups this walk is part of, outermost first.
+    pub lookup_plugins: Vec<&'static str>,
     pub notes: Option<Vec<Note>>,
-    /// What a proxy said about the client beside its address.
-    pub announced: Vec<u8>,
-    /// The steps of a traced query; whoever traces sets and takes them.
+    /// The TLVs of the PROXY protocol header.
+    pub proxy_tlvs: Vec<u8>,
+    /// The spans of a traced query; the plugin that traces sets and takes them.
     pub spans: Option<Box<Spans>>,
 }
 
@@ -84,16 +83,16 @@ pub(crate) enum Direction {
 }
 
 /// How far a walk got.
-pub(crate) enum Driven {
+pub(crate) enum Progress {
     /// To the end; the outcome is in the walk.
     Done,
-    /// A plugin needs time.
+    /// A plugin waits for a task.
     Waiting(Pending),
     /// The reply is a series of messages.
     Streaming(Box<dyn Messages>),
 }
 
-/// What a walk waits for.
+/// The task a walk waits for.
 pub(crate) enum Pending {
     Down(Task<Step>),
     Up(Task<Turn>),
@@ -110,17 +109,17 @@ impl Walk {
         Walk {
             query: Query::new(),
             reply: Reply::new(),
-            client: Client::nobody(),
+            client: Client::unspecified(),
             slots: Vec::new(),
-            trail: Trail {
+            state: WalkState {
                 direction: Direction::Down,
-                place: 0,
+                position: 0,
                 floor: 0,
                 source: 0,
                 outcome: Outcome::Failure,
                 error: None,
                 undo: Vec::new(),
-                asked: Vec::new(),
+                question_below: Vec::new(),
                 answered_by: None,
                 answered_at: None,
                 deadline: None,
@@ -129,70 +128,75 @@ impl Walk {
                 ended: None,
                 zone: None,
                 depth: 0,
-                askers: Vec::new(),
+                lookup_plugins: Vec::new(),
                 notes: None,
-                announced: Vec::new(),
+                proxy_tlvs: Vec::new(),
                 spans: None,
             },
         }
     }
 
-    /// Gets ready for the next query; `time` is the clock's, if somebody just read it.
+    /// Resets the walk for the next query; `time` is the current time, if the clock was just read.
     pub(crate) fn reset(&mut self, client: Client, time: Option<Instant>) {
         self.client = client;
         self.reply.clear();
-        let trail = &mut self.trail;
-        trail.floor = 0;
-        trail.outcome = Outcome::Failure;
-        trail.error = None;
-        trail.undo.clear();
-        trail.asked.clear();
-        trail.answered_by = None;
-        trail.answered_at = None;
-        trail.deadline = None;
-        trail.began = None;
-        trail.time = time;
-        trail.ended = None;
-        trail.depth = 0;
+        let state = &mut self.state;
+        state.floor = 0;
+        state.outcome = Outcome::Failure;
+        state.error = None;
+        state.undo.clear();
+        state.question_below.clear();
+        state.answered_by = None;
+        state.answered_at = None;
+        state.deadline = None;
+        state.began = None;
+        state.time = time;
+        state.ended = None;
+        state.depth = 0;
     }
 
-    /// Keeps what a proxy said about the client of the next query.
-    pub(crate) fn announce(&mut self, tlvs: &[u8]) {
-        self.trail.announced.clear();
-        self.trail.announced.extend_from_slice(tlvs);
+    /// Stores the PROXY protocol TLVs of the next query.
+    pub(crate) fn set_proxy_tlvs(&mut self, tlvs: &[u8]) {
+        self.state.proxy_tlvs.clear();
+        self.state.proxy_tlvs.extend_from_slice(tlvs);
     }
 
-    /// Ends the walk before any plugin saw it.
-    pub(crate) fn refuse(&mut self, rcode: Rcode, why: &'static str) -> Driven {
+    /// Fails the query before it enters a block.
+    pub(crate) fn refuse(&mut self, rcode: Rcode, why: &'static str) -> Progress {
         self.reply.begin_error(&self.query, rcode);
-        self.trail.outcome = Outcome::Failure;
-        if let Some(notes) = &mut self.trail.notes {
-            notes.push(Note::new("server", self.trail.depth, format!("{rcode}: {why}")));
+        self.state.outcome = Outcome::Failure;
+        if let Some(notes) = &mut self.state.notes {
+            notes.push(Note::new("server", self.state.depth, format!("{rcode}: {why}")));
         }
-        Driven::Done
+        Progress::Done
     }
 
-    /// Stands before the first plugin of a block.
+    /// Moves to the first plugin of a block.
     pub(crate) fn enter(&mut self, block: &Arc<Block>) {
         self.enter_at(block, 0);
     }
 
-    fn enter_at(&mut self, block: &Arc<Block>, place: usize) {
+    fn enter_at(&mut self, block: &Arc<Block>, position: usize) {
         if self.slots.len() < block.chain().len() {
             self.slots.resize_with(block.chain().len(), Slot::default);
         }
-        self.trail.place = place;
-        self.trail.direction = Direction::Down;
+        self.state.position = position;
+        self.state.direction = Direction::Down;
     }
 
-    /// Goes as far as possible without waiting.
-    pub(crate) fn drive(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Driven {
+    /// Walks as far as possible without waiting.
+    pub(crate) fn drive(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Progress {
         self.visit(block, service).drive()
     }
 
-    /// Takes a finished task in and drives on.
-    pub(crate) fn resume(&mut self, resumed: Resumed, block: &Arc<Block>, service: &Arc<Service>) -> Driven {
-        self.trail.time = None;
+    /// Applies the result of the pending task and continues the walk.
+    pub(crate) fn resume(
+        &mut self,
+        resumed: TaskResult,
+        block: &Arc<Block>,
+        service: &Arc<Service>,
+    ) -> Progress {
+        self.state.time = None;
         self.visit(block, service).resume(resumed)
     }
 
@@ -202,54 +206,53 @@ impl Walk {
             reply: &mut self.reply,
             client: &self.client,
             slots: &mut self.slots,
-            trail: &mut self.trail,
+            state: &mut self.state,
             block,
             service,
         }
     }
 
-    /// Fills the next message of a stream and takes it up past the plugins above the one that streams.
+    /// Produces the next message of a stream and takes it up past the plugins above the one that streams.
     pub(crate) fn stream_next(
         &mut self,
         messages: &mut dyn Messages,
         block: &Arc<Block>,
         service: &Arc<Service>,
     ) -> bool {
-        let source = self.trail.place;
+        let source = self.state.position;
         self.reply.begin(&self.query);
         if !messages.next(&self.query, &mut self.reply) {
             return false;
         }
-        self.trail.outcome = Outcome::Records;
-        self.trail.direction = Direction::Up;
-        // Nobody on the way up may wait or ask again in the middle of a transfer.
+        self.state.outcome = Outcome::Records;
+        self.state.direction = Direction::Up;
+        // No plugin on the way up may wait or walk down again in the middle of a transfer.
         drop(self.visit(block, service).up::<false>());
-        self.trail.place = source;
+        self.state.position = source;
         true
     }
 
-    /// The bits of the places up to the plugin that ended the way down.
-    pub(crate) fn as_far_as_it_came(&self) -> u64 {
-        up_to(self.trail.source + 1)
+    /// Mask of the positions that saw the query: up to the plugin that ended the way down.
+    pub(crate) fn visited_mask(&self) -> u64 {
+        mask_before(self.state.source + 1)
     }
 
-    /// What the plugin at a place sees when all is written.
-    pub(crate) fn sent<'w>(&'w mut self, block: &'w Block, place: usize) -> Sent<'w> {
+    /// The view for `sent` of the plugin at a position.
+    pub(crate) fn sent<'w>(&'w mut self, block: &'w Block, position: usize) -> Sent<'w> {
         Sent {
             query: &self.query,
             reply: &self.reply,
             client: &self.client,
             slots: &mut self.slots,
-            trail: &self.trail,
+            state: &self.state,
             block,
-            place,
+            position,
         }
     }
 
-    /// Writes the reply's bytes and shows them to the plugins that want the final packet. False when the
-    /// client gets nothing.
+    /// Encodes the reply and calls the `sent` hooks with the final packet. False when no reply is sent.
     pub(crate) fn encode(&mut self, block: Option<&Arc<Block>>, out: &mut Vec<u8>) -> bool {
-        if self.trail.outcome == Outcome::Drop {
+        if self.state.outcome == Outcome::Drop {
             return false;
         }
         let limit = Service::limit(self.client.transport, &self.query);
@@ -257,53 +260,53 @@ impl Walk {
         if let Some(block) = block
             && block.wants_sent != 0
         {
-            self.show_sent(block, out);
+            self.call_sent_hooks(block, out);
         }
         true
     }
 
-    /// The final bytes pass the plugins from the innermost outwards, as the reply did.
-    fn show_sent(&mut self, block: &Block, out: &mut Vec<u8>) {
-        let mut wanted = block.wants_sent & self.as_far_as_it_came();
+    /// Calls the `sent` hooks from the innermost plugin outwards, as the reply went.
+    fn call_sent_hooks(&mut self, block: &Block, out: &mut Vec<u8>) {
+        let mut wanted = block.wants_sent & self.visited_mask();
         while wanted != 0 {
-            let place = 63 - wanted.leading_zeros() as usize;
-            wanted &= !(1 << place);
-            block.chain()[place].sent(&mut self.sent(block, place), out);
+            let position = 63 - wanted.leading_zeros() as usize;
+            wanted &= !(1 << position);
+            block.chain()[position].sent(&mut self.sent(block, position), out);
         }
     }
 
-    /// Gives up what plugins hold and remember. What is there for others, such as a place they wait for, must not
-    /// outlive the query; and metadata is asked for before the next query comes to a plugin.
-    pub(crate) fn let_go(&mut self) {
+    /// Clears all slots. What a slot keeps for other queries, such as a channel they wait on, must not outlive its query;
+    /// and metadata is read before the next query reaches the plugin.
+    pub(crate) fn clear_slots(&mut self) {
         self.slots.fill_with(Slot::default);
     }
 
-    /// Forgets what a panic left half done and fails the query.
+    /// Restores a consistent state after a panic and fails the query.
     pub(crate) fn recover(&mut self) {
-        self.let_go();
-        if let Some((_, first)) = self.trail.undo.drain(..).next() {
+        self.clear_slots();
+        if let Some((_, first)) = self.state.undo.drain(..).next() {
             self.query.set_question(first);
         }
         self.reply.begin_error(&self.query, Rcode::SERVFAIL);
-        self.trail.outcome = Outcome::Failure;
+        self.state.outcome = Outcome::Failure;
     }
 }
 
-/// The bits of the places before `place`.
-fn up_to(place: usize) -> u64 {
-    1u64.checked_shl(place as u32).unwrap_or(0).wrapping_sub(1)
+/// Mask of the positions before `position`.
+fn mask_before(position: usize) -> u64 {
+    1u64.checked_shl(position as u32).unwrap_or(0).wrapping_sub(1)
 }
 
-/// A task that came to its end, or did not in time.
-pub(crate) enum Resumed {
+/// The result of a pending task.
+pub(crate) enum TaskResult {
     Down(crate::Resume<Step>),
     Up(crate::Resume<Turn>),
-    /// Given up, and why.
-    GivenUp(Direction, &'static str),
+    /// The task was aborted, with the reason.
+    Aborted(Direction, &'static str),
 }
 
-/// Why a query is given up that has a deadline.
-const TOO_LONG: &str = "the query took longer than it may";
+/// Why a query with a deadline fails.
+const DEADLINE_EXCEEDED: &str = "query deadline exceeded";
 
 impl Pending {
     pub(crate) fn direction(&self) -> Direction {
@@ -313,20 +316,20 @@ impl Pending {
         }
     }
 
-    /// Waits, but not beyond the deadline.
-    pub(crate) async fn wait(self, deadline: Option<Instant>) -> Resumed {
+    /// Waits for the task until the deadline.
+    pub(crate) async fn wait(self, deadline: Option<Instant>) -> TaskResult {
         let direction = self.direction();
         let work = async {
             match self {
-                Pending::Down(task) => Resumed::Down(task.await),
-                Pending::Up(task) => Resumed::Up(task.await),
+                Pending::Down(task) => TaskResult::Down(task.await),
+                Pending::Up(task) => TaskResult::Up(task.await),
             }
         };
         match deadline {
             None => work.await,
             Some(end) => tokio::time::timeout_at(end.into(), work)
                 .await
-                .unwrap_or(Resumed::GivenUp(direction, TOO_LONG)),
+                .unwrap_or(TaskResult::Aborted(direction, DEADLINE_EXCEEDED)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Basic authentication with bcrypt hashes.
 //!
-//! A hash costs tens of milliseconds on purpose. Results are kept, so that a scraper pays once; and only one is
-//! computed at a time, so that guessing takes neither the processors nor the threads from others.
+//! A hash costs tens of milliseconds on purpose. Results are cached, so that a scraper pays once; and only one hash is
+//! computed at a time, so that guessing exhausts neither CPUs nor threads.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -11,22 +11,22 @@ use base64::prelude::BASE64_STANDARD;
 use bcrypt::HashParts;
 use sha2::{Digest, Sha256};
 
-/// Results that are kept.
-const KEPT: usize = 100;
+/// Maximum number of cached results.
+const CACHE_CAPACITY: usize = 100;
 
-/// What bcrypt can be made to cost.
+/// The range of bcrypt's cost parameter.
 const COSTS: std::ops::RangeInclusive<u32> = 4..=31;
 
-/// Whether a text is a hash that passwords can be compared with.
+/// Checks that a text is a bcrypt hash.
 pub fn check_hash(hash: &str) -> Result<(), String> {
     let parts: HashParts = hash.parse().map_err(|error: bcrypt::BcryptError| error.to_string())?;
     match parts.get_cost() {
         cost if COSTS.contains(&cost) => Ok(()),
-        cost => Err(format!("the cost {cost} is not between {} and {}", COSTS.start(), COSTS.end())),
+        cost => Err(format!("bcrypt cost: expected {} to {}, got {cost}", COSTS.start(), COSTS.end())),
     }
 }
 
-/// A name and a password as they were sent.
+/// A user name and a password, as received.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Credentials {
     user: String,
@@ -47,52 +47,52 @@ impl Credentials {
     }
 }
 
-/// What was found out about passwords.
+/// The cache of compared passwords.
 #[derive(Default)]
 pub(super) struct Passwords {
-    /// By a digest, so that passwords do not stay in memory.
-    known: Mutex<HashMap<[u8; 32], bool>>,
+    /// Results by a digest, so that passwords do not stay in memory.
+    results: Mutex<HashMap<[u8; 32], bool>>,
     hashing: tokio::sync::Mutex<()>,
 }
 
 impl Passwords {
-    /// Whether they are those of a user.
+    /// Whether the credentials are those of a user.
     pub async fn check(&self, users: &BTreeMap<String, String>, credentials: &Credentials) -> bool {
         let Credentials { user, password } = credentials;
         let hash = users.get(user);
-        // A stranger is compared too, or the time would tell who is a user.
+        // An unknown user costs a comparison too, or the time would reveal which users exist.
         let Some(compared) = hash.or_else(|| users.values().next()) else { return false };
         let key = digest([user.as_bytes(), compared.as_bytes(), password]);
-        let fits = match self.recall(&key) {
+        let fits = match self.cached(&key) {
             Some(fits) => fits,
             None => self.compute(key, compared, password).await,
         };
         fits && hash.is_some()
     }
 
-    fn recall(&self, key: &[u8; 32]) -> Option<bool> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
+    fn cached(&self, key: &[u8; 32]) -> Option<bool> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner).get(key).copied()
     }
 
     async fn compute(&self, key: [u8; 32], hash: &str, password: &[u8]) -> bool {
         let _one_at_a_time = self.hashing.lock().await;
-        // Whoever was first may have asked the same.
-        if let Some(fits) = self.recall(&key) {
+        // The request before may have computed the same.
+        if let Some(fits) = self.cached(&key) {
             return fits;
         }
         let (hash, password) = (hash.to_owned(), password.to_vec());
         let hashing = tokio::task::spawn_blocking(move || bcrypt::verify(password, &hash));
         let fits = hashing.await.is_ok_and(|fits| fits.unwrap_or(false));
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= KEPT {
-            // Any tenth will do; the order of the map is random.
+        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
+        if results.len() >= CACHE_CAPACITY {
+            // Evicts any tenth; the order of the map is random.
             let mut place = 0;
-            known.retain(|_, _| {
+            results.retain(|_, _| {
                 place += 1;
-                place > KEPT / 10
+                place > CACHE_CAPACITY / 10
             });
         }
-        known.insert(key, fits);
+        results.insert(key, fits);
         fits
     }
 }
@@ -142,7 +142,7 @@ mod tests {
     async fn users() {
         let users = BTreeMap::from([("me".to_owned(), HASH.to_owned())]);
         let passwords = Passwords::default();
-        // The second time from memory.
+        // The second time from the cache.
         for _ in 0..2 {
             assert!(passwords.check(&users, &sent("me", "secret")).await);
             assert!(!passwords.check(&users, &sent("me", "wrong")).await);
@@ -150,7 +150,7 @@ mod tests {
             assert!(!passwords.check(&users, &sent("", "")).await);
         }
         assert!(!passwords.check(&BTreeMap::new(), &sent("me", "secret")).await);
-        // Whoever is not a user any more, or has another password, does not get in by memory.
+        // Cached results do not admit a removed user or an old password.
         let other = bcrypt::hash("other", 4).unwrap();
         assert!(!passwords.check(&BTreeMap::from([("me".to_owned(), other)]), &sent("me", "secret")).await);
         assert!(
@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn few_results_are_kept() {
+    async fn the_cache_is_bounded() {
         let users = BTreeMap::from([("me".to_owned(), HASH.to_owned())]);
         let passwords = Passwords::default();
-        for n in 0..KEPT + 5 {
+        for n in 0..CACHE_CAPACITY + 5 {
             assert!(!passwords.check(&users, &sent("me", &n.to_string())).await);
         }
-        let known = passwords.known.lock().unwrap().len();
-        assert!((KEPT - 10..=KEPT).contains(&known), "{known}");
+        let results = passwords.results.lock().unwrap().len();
+        assert!((CACHE_CAPACITY - 10..=CACHE_CAPACITY).contains(&results), "{results}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A limit on requests: a bucket of tokens that fills at a steady rate.
+//! The rate limit of requests: a token bucket.
 
 use std::time::Instant;
 
@@ -12,12 +12,12 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// Full.
+    /// A full bucket.
     pub fn new(rate: Rate, now: Instant) -> Bucket {
         Bucket { rate, tokens: f64::from(rate.burst), filled: now }
     }
 
-    /// Takes a token, if there is one. Another rate than before begins with a full bucket.
+    /// Takes a token, if there is one. A changed rate starts with a full bucket.
     pub fn take(&mut self, rate: Rate, now: Instant) -> bool {
         if rate != self.rate {
             *self = Bucket::new(rate, now);
@@ -25,11 +25,11 @@ impl Bucket {
         let passed = now.saturating_duration_since(self.filled).as_secs_f64();
         self.filled = now;
         self.tokens = (self.tokens + passed / rate.interval.as_secs_f64()).min(f64::from(rate.burst));
-        let there = self.tokens >= 1.0;
-        if there {
+        let available = self.tokens >= 1.0;
+        if available {
             self.tokens -= 1.0;
         }
-        there
+        available
     }
 }
 

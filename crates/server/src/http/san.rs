@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use x509_parser::extensions::GeneralName;
 use x509_parser::parse_x509_certificate;
 
-/// DNS names, addresses of mail, IP addresses and URIs, as texts. Nothing if the certificate cannot be read.
+/// DNS names, mail addresses, IP addresses and URIs, as texts. Empty if the certificate cannot be parsed.
 pub(super) fn names(certificate: &[u8]) -> Vec<String> {
     let Ok((_, certificate)) = parse_x509_certificate(certificate) else { return Vec::new() };
     let Ok(Some(names)) = certificate.subject_alternative_name() else { return Vec::new() };
@@ -45,7 +45,7 @@ mod tests {
         [&head, content].concat()
     }
 
-    /// A certificate with these names, which rcgen alone would not write.
+    /// A certificate with these names, also with kinds that rcgen cannot write.
     fn certificate(names: &[(u8, &[u8])]) -> Vec<u8> {
         let names: Vec<u8> = names.iter().flat_map(|(tag, content)| der(*tag, content)).collect();
         let mut params = CertificateParams::default();
@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_all_kinds_and_survives_all_else() {
+    fn reads_all_kinds_and_survives_invalid_input() {
         let certificate = certificate(&[
             (DNS, b"a.example.org"),
             (DNS, b"*.example.org"),
@@ -64,7 +64,7 @@ mod tests {
             (URI, b"spiffe://example.org/scraper"),
             (IP, &[192, 0, 2, 1]),
             (IP, &[0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]),
-            // Of no use: a name in a directory, an address of three bytes, text that is none.
+            // Ignored: a directory name, an address of three bytes, text that is not ASCII.
             (0xa4, b"x"),
             (IP, &[1, 2, 3]),
             (DNS, &[0xff]),

@@ -21,43 +21,43 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 
-use super::door::{Door, Verdict};
-use super::{HttpAnswer, HttpState, Route, TlsSource};
+use super::admission::{Admission, Verdict};
+use super::{HttpAnswer, HttpState, Route, SharedWebSource};
 use crate::{log, runtime};
 
-/// Headers must be here by then, and the next request on a connection.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of a handshake, of a request's headers, and of the next request on a connection.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The process was told to stop; the same for all listeners.
+/// Whether the process received a signal to stop; shared by all listeners.
 pub(crate) type Stopping = Arc<AtomicBool>;
 
-/// What is served on one address.
+/// The routes and the web configuration of one address.
 pub(crate) struct Site {
     pub routes: Vec<Route>,
-    /// Behind a door, if this is given.
-    pub tls: Option<TlsSource>,
+    /// The web configuration with TLS, authentication and rate limit, if there is one.
+    pub tls: Option<SharedWebSource>,
 }
 
-/// A site, and what its door remembers.
-struct Open {
+/// A site with its admission state.
+struct SiteState {
     site: Site,
-    door: Door,
+    admission: Admission,
 }
 
-impl Open {
-    fn new(site: Site) -> Open {
-        Open { site, door: Door::default() }
+impl SiteState {
+    fn new(site: Site) -> SiteState {
+        SiteState { site, admission: Admission::default() }
     }
 }
 
-/// What the requests of a connection need.
+/// The shared state that the requests of a connection need.
 #[derive(Clone)]
-struct Host {
-    open: Arc<ArcSwap<Open>>,
+struct SharedSite {
+    state: Arc<ArcSwap<SiteState>>,
     stopping: Stopping,
 }
 
-/// A listener whose socket is bound but which does not answer yet.
+/// A listener whose socket is bound but not served yet.
 pub(crate) struct HttpBound {
     pub addr: String,
     listener: TcpListener,
@@ -85,15 +85,15 @@ impl HttpBound {
     }
 
     pub fn serve(self, site: Site, stopping: &Stopping) -> HttpServer {
-        let open = Arc::new(ArcSwap::from_pointee(Open::new(site)));
-        let host = Host { open: Arc::clone(&open), stopping: Arc::clone(stopping) };
+        let state = Arc::new(ArcSwap::from_pointee(SiteState::new(site)));
+        let shared = SharedSite { state: Arc::clone(&state), stopping: Arc::clone(stopping) };
         let listener = Arc::new(self.listener);
-        let accepting = move || accept(Arc::clone(&listener), host.clone());
-        HttpServer { open, task: supervise::spawn(runtime::handle(), "http-listener", accepting) }
+        let accepting = move || accept(Arc::clone(&listener), shared.clone());
+        HttpServer { state, task: supervise::spawn(runtime::handle(), "http-listener", accepting) }
     }
 }
 
-/// `:8080` has no host and means every address. Of several addresses an IPv4 one is chosen, as Go does.
+/// None for `:8080`, which has no host and means every address. Of several addresses an IPv4 one is chosen, as in Go.
 fn resolve(addr: &str) -> io::Result<Option<SocketAddr>> {
     if addr.starts_with(':') {
         return Ok(None);
@@ -106,15 +106,15 @@ fn port_of(addr: &str) -> io::Result<u16> {
     addr.trim_start_matches(':').parse().map_err(|_| io::Error::other("not a port"))
 }
 
-/// A listener at work; closed when dropped.
+/// A served listener; closed when dropped.
 pub(crate) struct HttpServer {
-    open: Arc<ArcSwap<Open>>,
+    state: Arc<ArcSwap<SiteState>>,
     task: AbortHandle,
 }
 
 impl HttpServer {
     pub fn replace(&self, site: Site) {
-        self.open.store(Arc::new(Open::new(site)));
+        self.state.store(Arc::new(SiteState::new(site)));
     }
 }
 
@@ -124,25 +124,25 @@ impl Drop for HttpServer {
     }
 }
 
-async fn accept(listener: Arc<TcpListener>, host: Host) {
+async fn accept(listener: Arc<TcpListener>, shared: SharedSite) {
     loop {
         supervise::fail_point("http-listener");
         let Ok((stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let host = host.clone();
+        let shared = shared.clone();
         tokio::spawn(supervise::step_async("http-connection", async move {
-            if let Err(error) = welcome(stream, host).await {
+            if let Err(error) = serve_connection(stream, shared).await {
                 log::debug(None, format_args!("HTTPS: {error}"));
             }
         }));
     }
 }
 
-/// A new connection, in the clear or over TLS.
-async fn welcome(stream: TcpStream, host: Host) -> io::Result<()> {
-    let source = host.open.load().site.tls.clone();
+/// Serves a new connection, with or without TLS.
+async fn serve_connection(stream: TcpStream, shared: SharedSite) -> io::Result<()> {
+    let source = shared.state.load().site.tls.clone();
     let config = match source {
         None => None,
         // Certificates are read from files.
@@ -154,41 +154,41 @@ async fn welcome(stream: TcpStream, host: Host) -> io::Result<()> {
         }
     };
     let Some(config) = config else {
-        converse(stream, host).await;
+        serve_http1(stream, shared).await;
         return Ok(());
     };
-    let stream = tokio::time::timeout(PATIENCE, TlsAcceptor::from(config).accept(stream)).await??;
+    let stream = tokio::time::timeout(REQUEST_TIMEOUT, TlsAcceptor::from(config).accept(stream)).await??;
     if stream.get_ref().1.alpn_protocol() == Some(b"h2") {
-        converse_http2(stream, host).await;
+        serve_http2(stream, shared).await;
     } else {
-        converse(stream, host).await;
+        serve_http1(stream, shared).await;
     }
     Ok(())
 }
 
-/// Answers the requests of one connection.
-async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, host: Host) {
+/// Answers the requests of one HTTP/1.1 connection.
+async fn serve_http1(stream: impl AsyncRead + AsyncWrite + Unpin, shared: SharedSite) {
     let service = service_fn(move |request| {
-        let host = host.clone();
-        async move { Ok::<_, Infallible>(answer(&request, &host).await) }
+        let shared = shared.clone();
+        async move { Ok::<_, Infallible>(answer(&request, &shared).await) }
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(PATIENCE)
+        .header_read_timeout(REQUEST_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service);
     let _ = serving.await;
 }
 
-/// The same in HTTP/2, which has no time limit of its own for connections that are idle.
-async fn converse_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, host: Host) {
-    let asked = Arc::new(Notify::new());
+/// The same in HTTP/2, for which hyper has no timeout of idle connections.
+async fn serve_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, shared: SharedSite) {
+    let answered = Arc::new(Notify::new());
     let service = service_fn({
-        let asked = Arc::clone(&asked);
+        let answered = Arc::clone(&answered);
         move |request| {
-            let (host, asked) = (host.clone(), Arc::clone(&asked));
+            let (shared, answered) = (shared.clone(), Arc::clone(&answered));
             async move {
-                let answer = answer(&request, &host).await;
-                asked.notify_one();
+                let answer = answer(&request, &shared).await;
+                answered.notify_one();
                 Ok::<_, Infallible>(answer)
             }
         }
@@ -200,17 +200,17 @@ async fn converse_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'st
     loop {
         tokio::select! {
             _ = &mut serving => return,
-            () = asked.notified() => {}
-            () = tokio::time::sleep(PATIENCE) => break,
+            () = answered.notified() => {}
+            () = tokio::time::sleep(REQUEST_TIMEOUT) => break,
         }
     }
     serving.as_mut().graceful_shutdown();
-    let _ = tokio::time::timeout(PATIENCE, serving).await;
+    let _ = tokio::time::timeout(REQUEST_TIMEOUT, serving).await;
 }
 
-/// A panic costs its request.
-async fn answer(request: &Request<Incoming>, host: &Host) -> Response<Full<Bytes>> {
-    let answered = supervise::step_async("http-request", respond(request, host)).await;
+/// Answers a request; a panic becomes status 500.
+async fn answer(request: &Request<Incoming>, shared: &SharedSite) -> Response<Full<Bytes>> {
+    let answered = supervise::step_async("http-request", respond(request, shared)).await;
     answered.unwrap_or_else(|| {
         let mut response = Response::default();
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
@@ -218,18 +218,18 @@ async fn answer(request: &Request<Incoming>, host: &Host) -> Response<Full<Bytes
     })
 }
 
-async fn respond(request: &Request<Incoming>, host: &Host) -> Response<Full<Bytes>> {
-    let open = host.open.load_full();
-    let Verdict { refused, headers } = match &open.site.tls {
+async fn respond(request: &Request<Incoming>, shared: &SharedSite) -> Response<Full<Bytes>> {
+    let state = shared.state.load_full();
+    let Verdict { refused, headers } = match &state.site.tls {
         Some(web) => {
             let authorization = request.headers().get(AUTHORIZATION).map(HeaderValue::as_bytes);
-            open.door.admit(web, authorization).await
+            state.admission.admit(web, authorization).await
         }
         None => Verdict::default(),
     };
     let answer = match refused {
         Some(status) => refusal(status),
-        None => from_route(request, &open.site.routes, &host.stopping),
+        None => from_route(request, &state.site.routes, &shared.stopping),
     };
     let answer = answer.ready(request.uri().query().unwrap_or_default()).await;
     let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());

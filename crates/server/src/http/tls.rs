@@ -1,4 +1,4 @@
-//! HTTPS for the small answers: who we are, what we speak, and whom we let in.
+//! TLS of the HTTP endpoints: certificate, versions, cipher suites and client authentication.
 
 use std::sync::Arc;
 
@@ -8,39 +8,40 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
-use super::Clients;
+use super::ClientAuth;
 
-/// A server's side of TLS, in PEM.
+/// The TLS settings of a server; certificates and key are PEM.
 #[derive(Clone, Debug)]
 pub struct Tls {
     pub certificates: Vec<u8>,
     pub key: Vec<u8>,
-    pub clients: Clients,
-    /// TLS 1.2 is spoken.
+    pub client_auth: ClientAuth,
+    /// TLS 1.2 is enabled.
     pub tls12: bool,
-    /// TLS 1.3 is spoken.
+    /// TLS 1.3 is enabled.
     pub tls13: bool,
-    /// The cipher suites of TLS 1.2, by their names at IANA, if not all.
+    /// The cipher suites of TLS 1.2, by their IANA names, if not all.
     pub cipher_suites: Option<Vec<String>>,
-    /// The groups of the key exchange, as TLS calls them (`secp256r1`, `X25519`), if not all.
+    /// The key exchange groups, by their TLS names (`secp256r1`, `X25519`), if not all.
     pub groups: Option<Vec<String>>,
     /// HTTP/2 is offered.
     pub http2: bool,
 }
 
 impl Tls {
-    /// Checks everything and makes it ready for use.
+    /// Checks the settings and makes a rustls configuration.
     pub fn config(&self) -> Result<Arc<ServerConfig>, String> {
         let pair = |error: &dyn std::fmt::Display| format!("failed to load X509KeyPair: {error}");
         let chain = certificates(&self.certificates).map_err(|error| pair(&error))?;
         let key = PrivateKeyDer::from_pem_slice(&self.key).map_err(|error| pair(&error))?;
         let provider = Arc::new(self.provider()?);
-        let spoken = [(self.tls12, &TLS12), (self.tls13, &TLS13)].into_iter().filter(|(spoken, _)| *spoken);
-        let versions: Vec<&'static SupportedProtocolVersion> = spoken.map(|(_, version)| version).collect();
+        let enabled =
+            [(self.tls12, &TLS12), (self.tls13, &TLS13)].into_iter().filter(|(enabled, _)| *enabled);
+        let versions: Vec<&'static SupportedProtocolVersion> = enabled.map(|(_, version)| version).collect();
         let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&versions)
             .map_err(|error| error.to_string())?;
-        let builder = match self.clients.verifier(&provider)? {
+        let builder = match self.client_auth.verifier(&provider)? {
             Some(verifier) => builder.with_client_cert_verifier(verifier),
             None => builder.with_no_client_auth(),
         };
@@ -50,12 +51,12 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
-    /// What is not in rustls is left out, which only makes the choice smaller; but something must be left of it.
+    /// Suites and groups that rustls lacks are left out; it is an error if none remains.
     fn provider(&self) -> Result<CryptoProvider, String> {
         let mut provider = aws_lc_rs::default_provider();
         if let Some(names) = &self.cipher_suites {
             provider.cipher_suites.retain(|suite| match suite {
-                // Those of TLS 1.3 cannot be chosen, here as in Go.
+                // As in Go, the suites of TLS 1.3 cannot be chosen.
                 SupportedCipherSuite::Tls13(_) => true,
                 SupportedCipherSuite::Tls12(suite) => {
                     suite.common.suite.as_str().is_some_and(|name| names.iter().any(|known| known == name))
@@ -63,7 +64,7 @@ impl Tls {
             });
             let has_tls12 =
                 provider.cipher_suites.iter().any(|suite| matches!(suite, SupportedCipherSuite::Tls12(_)));
-            // Whoever names only suites of TLS 1.3 wants no other version.
+            // A list of TLS 1.3 suites only disables TLS 1.2.
             let only_tls13 = self.tls13 && names.iter().all(|name| !name.contains("_WITH_"));
             if self.tls12 && !has_tls12 && !only_tls13 {
                 return Err(format!(

@@ -1,4 +1,4 @@
-//! What stands between a client and the answers of an address, as a web configuration says.
+//! The web configuration of an HTTP address: TLS, users, headers and rate limit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,27 +6,27 @@ use std::time::Duration;
 
 use super::Tls;
 
-/// The door of an address. Both questions are asked anew each time, because files may change.
+/// The source of a web configuration. Both methods are called each time, because files may change.
 pub trait WebSource: Send + Sync {
-    /// For a connection; None is HTTP in the clear.
+    /// The TLS settings for a connection; None is plain HTTP.
     fn tls(&self) -> Result<Option<Tls>, String>;
 
-    /// For a request.
+    /// The rules for a request.
     fn rules(&self) -> Result<Rules, String>;
 }
 
-pub type TlsSource = Arc<dyn WebSource>;
+pub type SharedWebSource = Arc<dyn WebSource>;
 
-/// Whose requests are answered, and what goes with every answer.
+/// Which requests are admitted, and the headers of every answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Names and bcrypt hashes. Without any nobody is asked.
+    /// User names and bcrypt hashes. If empty, no authentication is required.
     pub users: BTreeMap<String, String>,
     pub headers: Vec<(String, String)>,
     pub rate: Option<Rate>,
 }
 
-/// So many requests at once, and one more whenever the interval has passed.
+/// A rate limit: `burst` requests at once, and one more per interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     pub interval: Duration,

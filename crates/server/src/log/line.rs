@@ -1,4 +1,4 @@
-//! What a line looks like, as text and as JSON. No state, no output.
+//! The format of a log line, as text and as JSON. No state, no output.
 
 use std::fmt::{self, Display};
 use std::io::Write;
@@ -26,7 +26,7 @@ impl Level {
         }
     }
 
-    /// The names of Go's slog, which says WARN where CoreDNS's text says WARNING.
+    /// The names of Go's slog, which has WARN where CoreDNS's text has WARNING.
     fn json(self) -> &'static str {
         match self {
             Level::Debug => "DEBUG",
@@ -90,7 +90,7 @@ fn end_text(out: &mut Vec<u8>) {
     }
 }
 
-/// The members of a JSON line, in the order they are added. Keys are ours and need no escaping.
+/// The members of a JSON line, in the order they are added. Keys are constants and need no escaping.
 pub struct Fields<'a> {
     out: &'a mut Vec<u8>,
 }
@@ -142,7 +142,7 @@ impl<'a> Fields<'a> {
     pub fn float(&mut self, key: &str, value: f64) {
         let size = value.abs();
         if !value.is_finite() {
-            self.null(key); // JSON has no word for it.
+            self.null(key); // JSON cannot represent it.
         } else if size != 0.0 && size < 1e-6 {
             self.plain(key, format_args!("{value:e}"));
         } else if size >= 1e21 {

@@ -1,4 +1,4 @@
-//! The log as its users see it. What is global (output, format, debug) is tested under one lock.
+//! Tests of the public interface. Those of the global state (output, format, debug) run under one lock.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -34,7 +34,7 @@ impl Write for Shared {
     }
 }
 
-/// The process log, ours until dropped. Other tests of the crate may log meanwhile, so lines are sought by a mark.
+/// The process log, captured until dropped. Other tests of the crate may log meanwhile, so lines are found by a mark.
 struct Global {
     out: Shared,
     _lock: MutexGuard<'static, ()>,
@@ -49,7 +49,7 @@ impl Global {
         Global { out, _lock: lock }
     }
 
-    /// What was logged so far, without the lines of others.
+    /// The lines with this mark so far.
     fn lines(&self, mark: &str) -> Vec<String> {
         flush();
         self.out.take().lines().filter(|line| line.contains(mark)).map(String::from).collect()
@@ -96,7 +96,7 @@ fn levels_plugins_and_debug() {
 fn queries_as_text_and_as_json() {
     let log = Global::take();
     query_line(|out| out.extend(b"mark2 one"));
-    query_record(|out| out.extend(b"mark2 two"), |_| panic!("not asked for text"));
+    query_record(|out| out.extend(b"mark2 two"), |_| panic!("not called for text"));
     assert_eq!(log.lines("mark2"), ["[INFO] mark2 one", "[INFO] mark2 two"]);
 
     set_format(Format::Json);
@@ -110,7 +110,7 @@ fn queries_as_text_and_as_json() {
 }
 
 #[test]
-fn threads_keep_their_order_and_the_thread_writes_unasked() {
+fn threads_keep_their_order_and_the_writer_needs_no_flush() {
     const THREADS: usize = 4;
     const LINES: usize = 2000;
     let log = Global::take();
@@ -124,7 +124,7 @@ fn threads_keep_their_order_and_the_thread_writes_unasked() {
             });
         }
     });
-    // No flush: the writer has to come by itself.
+    // No flush: the writer thread has to write by itself.
     let deadline = Instant::now() + Duration::from_secs(20);
     let count = |log: &Global| {
         let bytes = &log.out.bytes.lock().unwrap().0;
@@ -147,7 +147,7 @@ fn a_full_ring_drops_whole_lines() {
     // A writer nobody drains, so that the ring certainly fills.
     let out = Shared::default();
     let writer = Writer::new(Box::new(out.clone()));
-    let mut local = Local::new(&writer);
+    let mut local = ThreadLog::new(&writer);
     let text = [b'x'; 1000];
     let mut fits = 0;
     while local.query(Format::Text, |out| out.extend(text), |_| ()) {

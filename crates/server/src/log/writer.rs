@@ -1,14 +1,14 @@
-//! The writing side: collects the rings of all threads and the queue, and writes them in large pieces.
+//! The writer thread: drains the rings of all threads and the queue, and writes in large batches.
 //!
 //! ```text
 //!          traffic                     20 empty passes
 //! start ──────────→ busy: pass, park 5 ms ──────────→ idle: park 250 ms
 //!                    ↑                                     │
-//!                    └──── unpark by whoever logs first ───┘
+//!                    └──── unpark by the first log line ───┘
 //! ```
 //!
-//! While busy nobody has to wake the thread, so logging a query is a copy. Whether it is idle is looked at without
-//! a fence: in the rare case that a line goes in just as the thread goes idle, 250 ms are the net.
+//! While the thread is busy it need not be woken, so logging a query is a copy. `idle` is read without a fence: in the
+//! rare case that a line is pushed just as the thread becomes idle, it is written after at most 250 ms.
 
 use std::io::{self, Write};
 use std::mem;
@@ -21,28 +21,28 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use super::line::{self, Level};
 
-/// Per thread that logs queries. At 100 bytes a line, two million a second fill it in one busy pause.
+/// Bytes per ring. At 100 bytes a line, two million lines a second fill it in one busy pause.
 const RING: usize = 1 << 20;
-/// Messages waiting for the writer. `errors` logs one per failed query, so this must have an end as well.
+/// Maximum bytes of queued messages. `errors` logs one per failed query, so this must be bounded as well.
 const QUEUE: usize = 4 << 20;
-/// Collected before a write. Large enough to make its cost small, small enough to stay in the cache.
+/// Bytes collected before a write. Large enough to make its cost small, small enough to stay in the CPU cache.
 const BATCH: usize = 256 << 10;
 
 const BUSY_PAUSE: Duration = Duration::from_millis(5);
 const IDLE_PAUSE: Duration = Duration::from_millis(250);
 const EMPTY_PASSES: u32 = 20;
-/// Between two warnings about dropped lines.
+/// Minimum interval between warnings about dropped lines.
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
 pub(super) struct Writer {
     queue: Mutex<Vec<u8>>,
-    /// Rings the drain has not seen yet. Apart from it, so that a new thread does not wait for a slow output.
-    joining: Mutex<Vec<Consumer<u8>>>,
-    /// Whoever holds it writes: the thread, or a caller of `flush`.
+    /// New rings, not in `drain` yet. Separate from it, so that a new thread does not wait for a slow output.
+    new_rings: Mutex<Vec<Consumer<u8>>>,
+    /// Locked by the thread that writes: the writer thread, or a caller of `flush`.
     drain: Mutex<Drain>,
     dropped: AtomicU64,
     idle: AtomicBool,
-    /// None if it could not be started; then whoever logs a message also writes.
+    /// None if it could not be started; then each caller that logs a message also writes it.
     thread: OnceLock<Option<Thread>>,
 }
 
@@ -51,20 +51,20 @@ struct Drain {
     rings: Vec<Consumer<u8>>,
     batch: Vec<u8>,
     spare: Vec<u8>,
-    reported: Reported,
+    reported: DropReport,
 }
 
 impl Writer {
     pub(super) fn new(output: Box<dyn Write + Send>) -> Self {
         Writer {
             queue: Mutex::default(),
-            joining: Mutex::default(),
+            new_rings: Mutex::default(),
             drain: Mutex::new(Drain {
                 output,
                 rings: Vec::new(),
                 batch: Vec::new(),
                 spare: Vec::new(),
-                reported: Reported::default(),
+                reported: DropReport::default(),
             }),
             dropped: AtomicU64::new(0),
             idle: AtomicBool::new(false),
@@ -72,14 +72,14 @@ impl Writer {
         }
     }
 
-    /// A ring for the calling thread. It goes when the producer is dropped and the rest is written.
+    /// A ring for the calling thread. It is removed when the producer is dropped and its lines are written.
     pub(super) fn ring(&self) -> Producer<u8> {
         let (producer, consumer) = RingBuffer::new(RING);
-        lock(&self.joining).push(consumer);
+        lock(&self.new_rings).push(consumer);
         producer
     }
 
-    /// Queues a message, whole lines.
+    /// Queues a message of whole lines.
     pub(super) fn push(&self, line: &[u8]) {
         let mut queue = lock(&self.queue);
         if queue.len() + line.len() > QUEUE {
@@ -104,27 +104,26 @@ impl Writer {
         drain.output = output;
     }
 
-    /// Everything pushed before is in the rings, in the queue, or in the hands of the one who holds the lock, who
-    /// gives it back only after writing; so a pass of our own is all it takes.
+    /// Writes all earlier lines: each is in a ring, in the queue, or with the holder of the lock, who releases it only
+    /// after writing; so one more pass is enough.
     pub(super) fn flush(&self) {
         self.pass(&mut lock(&self.drain), Instant::now());
     }
 
-    /// The same within a time: whoever holds the lock may write to a pipe that nobody reads. False if it was over
-    /// first.
-    pub(super) fn flush_within(&'static self, patience: Duration) -> bool {
+    /// The same with a timeout: the holder of the lock may be writing to a pipe that nobody reads. False on timeout.
+    pub(super) fn flush_within(&'static self, timeout: Duration) -> bool {
         let (done, flushed) = mpsc::channel();
         let flushing = thread::Builder::new().name("log-flush".into()).spawn(move || {
             self.flush();
             let _ = done.send(());
         });
-        flushing.is_ok() && flushed.recv_timeout(patience).is_ok()
+        flushing.is_ok() && flushed.recv_timeout(timeout).is_ok()
     }
 
-    /// One look at the queue and at every ring. How many bytes there were.
+    /// Drains the queue and every ring once and returns the number of bytes.
     fn pass(&self, drain: &mut Drain, now: Instant) -> usize {
         let mut taken = 0;
-        drain.rings.append(&mut lock(&self.joining));
+        drain.rings.append(&mut lock(&self.new_rings));
 
         mem::swap(&mut *lock(&self.queue), &mut drain.spare);
         if !drain.spare.is_empty() {
@@ -135,7 +134,7 @@ impl Writer {
 
         let mut at = 0;
         while let Some(ring) = drain.rings.get_mut(at) {
-            // Asked first: lines pushed before the producer went are then certainly seen below.
+            // Checked first, so that lines pushed before the producer was dropped are read below.
             let gone = ring.is_abandoned();
             if let Ok(chunk) = ring.read_chunk(ring.slots()) {
                 let (first, second) = chunk.as_slices();
@@ -153,7 +152,8 @@ impl Writer {
         }
 
         if let Some(lost) = drain.reported.due(self.dropped(), now) {
-            let text = format_args!("{lost} log lines dropped: standard output does not take them");
+            let text =
+                format_args!("{lost} log lines dropped: standard output is not read fast enough, or failed");
             line::message(&mut drain.batch, super::format(), Level::Warning, Some("log"), &text);
         }
         self.write_if(drain, 1);
@@ -165,18 +165,18 @@ impl Writer {
             return;
         }
         if write_all(&mut *drain.output, &drain.batch).is_err() {
-            // Nobody to tell: this is the log itself. What remains is the count.
+            // The log itself fails, so the lines can only be counted.
             self.drop_lines(drain.batch.iter().filter(|byte| **byte == b'\n').count() as u64);
         }
         drain.batch.clear();
-        // A burst must not be paid for with memory ever after.
+        // Releases the memory of a burst.
         drain.batch.shrink_to(2 * BATCH);
         drain.spare.shrink_to(BATCH);
     }
 }
 
 impl Writer {
-    /// Starts the thread if need be and has it look at once.
+    /// Starts the thread if necessary and wakes it.
     pub(super) fn wake(&'static self) {
         let thread = self.thread.get_or_init(|| {
             let spawned = supervise::thread("log", "log".into(), || self.run());
@@ -188,7 +188,7 @@ impl Writer {
         }
     }
 
-    /// After a query line: nothing, unless it is the first one after a quiet time.
+    /// Called after a query line: wakes the thread only if it is idle.
     #[inline]
     pub(super) fn wake_if_idle(&'static self) {
         let started = self.thread.get().is_some();
@@ -204,41 +204,41 @@ impl Writer {
             let taken = self.pass(&mut lock(&self.drain), Instant::now());
             empty = if taken > 0 { 0 } else { empty + 1 };
             if taken >= BATCH {
-                // More than a pause should leave behind: rings may be filling, so look again at once.
+                // More than usually gathers in a pause: rings may be filling, so drain again at once.
             } else if empty < EMPTY_PASSES {
                 thread::park_timeout(BUSY_PAUSE);
             } else {
                 self.idle.store(true, Ordering::Relaxed);
                 thread::park_timeout(IDLE_PAUSE);
                 self.idle.store(false, Ordering::Relaxed);
-                // Still quiet? Then straight back to sleep.
+                // One more empty pass makes the thread idle again.
                 empty = EMPTY_PASSES - 1;
             }
         }
     }
 }
 
-/// What was said about dropped lines, and when.
+/// The last warning about dropped lines.
 #[derive(Default)]
-struct Reported {
+struct DropReport {
     lines: u64,
     at: Option<Instant>,
 }
 
-impl Reported {
-    /// How many lines were lost since the last warning, if it is time for one.
+impl DropReport {
+    /// The number of lines dropped since the last warning, if the next one is due.
     fn due(&mut self, dropped: u64, now: Instant) -> Option<u64> {
         let early = self.at.is_some_and(|at| now.saturating_duration_since(at) < WARN_EVERY);
         if early || dropped == self.lines {
             return None;
         }
         let lost = dropped - self.lines;
-        *self = Reported { lines: dropped, at: Some(now) };
+        *self = DropReport { lines: dropped, at: Some(now) };
         Some(lost)
     }
 }
 
-/// Like `write_all`, but patient with a standard output that someone we share it with made non-blocking.
+/// Like `Write::write_all`, but retries when another process made the shared standard output non-blocking.
 fn write_all(output: &mut (dyn Write + Send), mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match output.write(bytes) {
@@ -252,7 +252,7 @@ fn write_all(output: &mut (dyn Write + Send), mut bytes: &[u8]) -> io::Result<()
     output.flush()
 }
 
-/// No invariant spans a panic here: at worst a line is cut.
+/// Ignores poisoning: a panic can at worst leave a truncated line.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_goes_with_its_thread_but_not_its_lines() {
+    fn a_ring_is_removed_with_its_thread_after_its_lines_are_written() {
         let out = Shared::default();
         let w = Writer::new(Box::new(out.clone()));
         let mut ring = w.ring();
@@ -323,7 +323,7 @@ mod tests {
     fn drops_are_reported_once_per_ten_seconds() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
-        let mut r = Reported::default();
+        let mut r = DropReport::default();
         assert_eq!(r.due(0, start), None);
         assert_eq!(r.due(3, start), Some(3));
         assert_eq!(r.due(8, after(9)), None);

@@ -1,4 +1,4 @@
-//! Walks inside walks: look-ups through the whole server, and walks below a plugin without a client.
+//! Nested walks: look-ups through the whole server, and walks below a plugin without a client.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,19 +7,19 @@ use std::task::{Context, Poll};
 
 use wire::{Class, Name, Query, Question, Rcode, Reply, Rtype};
 
-use super::{Driven, Walk};
+use super::{Progress, Walk};
 use crate::explain::Note;
 use crate::{Block, Outcome, Service, Visit};
 
-/// Look-ups that cause look-ups end here; mutual recursion between plugins is never this deep on purpose.
+/// Maximum depth of nested look-ups; mutual recursion between plugins is never this deep on purpose.
 const MAX_DEPTH: u8 = 10;
 
-/// The end of a look-up or of a walk below.
-pub struct Found {
+/// The result of a look-up or of a walk below a plugin.
+pub struct LookupResult {
     walk: Box<Walk>,
 }
 
-impl Found {
+impl LookupResult {
     pub fn query(&self) -> &Query {
         &self.walk.query
     }
@@ -29,114 +29,113 @@ impl Found {
     }
 
     pub fn outcome(&self) -> Outcome {
-        self.walk.trail.outcome
+        self.walk.state.outcome
     }
 
     pub fn error(&self) -> Option<&str> {
-        self.walk.trail.error.as_deref()
+        self.walk.state.error.as_deref()
     }
 
     /// The notes of the inner walk, if the outer one collects them.
     pub(crate) fn take_notes(&mut self) -> Vec<Note> {
-        self.walk.trail.notes.take().unwrap_or_default()
+        self.walk.state.notes.take().unwrap_or_default()
     }
 }
 
-/// What a look-up gives.
+/// A look-up, complete or pending.
 pub enum Lookup {
-    /// It needed no waiting.
-    Ready(Found),
-    /// It waits; return `Step::Wait` with it.
-    Pending(Below),
+    Ready(LookupResult),
+    /// Return `Step::Wait` with it.
+    Pending(NestedWalk),
 }
 
-/// A walk on its way; a future of what it finds.
-pub struct Below {
-    future: Pin<Box<dyn Future<Output = Found> + Send>>,
+/// The future of a nested walk.
+pub struct NestedWalk {
+    future: Pin<Box<dyn Future<Output = LookupResult> + Send>>,
 }
 
-impl Future for Below {
-    type Output = Found;
+impl Future for NestedWalk {
+    type Output = LookupResult;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Found> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<LookupResult> {
         self.future.as_mut().poll(context)
     }
 }
 
 pub(crate) fn lookup(visit: &mut Visit<'_>, name: Name<'_>, qtype: Rtype) -> Lookup {
-    let mut walk = inner(visit);
-    walk.trail.askers.push(visit.block.chain()[visit.trail.place].name());
-    walk.trail.depth = visit.trail.depth + 1;
-    // Aliases lead on in IN, also where the question is of another class: so it is in CoreDNS.
+    let mut walk = nested(visit);
+    walk.state.lookup_plugins.push(visit.block.chain()[visit.state.position].name());
+    walk.state.depth = visit.state.depth + 1;
+    // As in CoreDNS, aliases are followed in class IN, whatever the class of the question.
     walk.query.set_question(Question::new(name, qtype, Class::IN));
-    if walk.trail.depth > MAX_DEPTH {
-        walk.refuse(Rcode::SERVFAIL, "look-ups inside look-ups are too deep");
-        return Lookup::Ready(Found { walk });
+    if walk.state.depth > MAX_DEPTH {
+        walk.refuse(Rcode::SERVFAIL, "nested look-ups are too deep");
+        return Lookup::Ready(LookupResult { walk });
     }
     let service = visit.service.clone();
     let served = service.serve(&mut walk);
-    match served.driven {
-        Driven::Waiting(pending) => {
-            let Some(block) = served.block.cloned() else { return Lookup::Ready(Found { walk }) };
+    match served.progress {
+        Progress::Waiting(pending) => {
+            let Some(block) = served.block.cloned() else { return Lookup::Ready(LookupResult { walk }) };
             let future = Box::pin(async move {
-                drop(finish(&mut walk, Driven::Waiting(pending), &block, &service).await);
-                Found { walk }
+                drop(finish(&mut walk, Progress::Waiting(pending), &block, &service).await);
+                LookupResult { walk }
             });
-            Lookup::Pending(Below { future })
+            Lookup::Pending(NestedWalk { future })
         }
-        Driven::Done => {
-            let mut found = Found { walk };
-            if let Some(notes) = &mut visit.trail.notes {
+        Progress::Done => {
+            let mut found = LookupResult { walk };
+            if let Some(notes) = &mut visit.state.notes {
                 notes.extend(found.take_notes());
             }
             Lookup::Ready(found)
         }
-        Driven::Streaming(_) => {
-            walk.refuse(Rcode::SERVFAIL, "a look-up cannot be a stream");
-            Lookup::Ready(Found { walk })
+        Progress::Streaming(_) => {
+            walk.refuse(Rcode::SERVFAIL, "a look-up cannot return a stream of messages");
+            Lookup::Ready(LookupResult { walk })
         }
     }
 }
 
-pub(crate) fn below(visit: &mut Visit<'_>) -> Below {
-    let mut walk = inner(visit);
-    walk.trail.depth = visit.trail.depth;
-    walk.trail.zone = visit.trail.zone;
+pub(crate) fn walk_below(visit: &mut Visit<'_>) -> NestedWalk {
+    let mut walk = nested(visit);
+    walk.state.depth = visit.state.depth;
+    walk.state.zone = visit.state.zone;
     let block: Arc<Block> = visit.block.clone();
     let service: Arc<Service> = visit.service.clone();
-    let place = visit.trail.place + 1;
+    let position = visit.state.position + 1;
     let future = Box::pin(async move {
-        walk.enter_at(&block, place);
-        walk.trail.floor = place;
-        let driven = walk.drive(&block, &service);
-        drop(finish(&mut walk, driven, &block, &service).await);
-        Found { walk }
+        walk.enter_at(&block, position);
+        walk.state.floor = position;
+        let progress = walk.drive(&block, &service);
+        drop(finish(&mut walk, progress, &block, &service).await);
+        LookupResult { walk }
     });
-    Below { future }
+    NestedWalk { future }
 }
 
 /// A new walk with the same question, flags, EDNS and client.
-fn inner(visit: &Visit<'_>) -> Box<Walk> {
+fn nested(visit: &Visit<'_>) -> Box<Walk> {
     let mut walk = Box::new(Walk::new());
     walk.query.clone_from(visit.query);
     walk.client = *visit.client;
-    walk.trail.deadline = visit.trail.deadline;
-    walk.trail.askers.clone_from(&visit.trail.askers);
-    walk.trail.notes = visit.trail.notes.is_some().then(Vec::new);
+    walk.state.deadline = visit.state.deadline;
+    walk.state.lookup_plugins.clone_from(&visit.state.lookup_plugins);
+    walk.state.notes = visit.state.notes.is_some().then(Vec::new);
     walk
 }
 
-/// Sees a walk through to its end, waiting as often as it must.
+/// Drives a walk to its end, waiting as often as needed.
 pub(crate) async fn finish(
     walk: &mut Walk,
-    mut driven: Driven,
+    mut progress: Progress,
     block: &Arc<Block>,
     service: &Arc<Service>,
-) -> Driven {
-    while let Driven::Waiting(pending) = driven {
-        let deadline = walk.trail.deadline;
+) -> Progress {
+    while let Progress::Waiting(pending) = progress {
+        let deadline = walk.state.deadline;
         let resumed = pending.wait(deadline).await;
-        driven = walk.resume(resumed, block, service);
+        progress = walk.resume(resumed, block, service);
     }
-    driven
+    progress
 }

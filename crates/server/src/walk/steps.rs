@@ -1,207 +1,207 @@
-//! The steps of a walk: down past the plugins that look at the query, up past those that look at the reply.
+//! The steps of a walk: down through the plugins with a `query` hook, up through those with a hook for the reply.
 
 use wire::Rcode;
 
-use super::{Direction, Driven, Pending, Resumed, up_to};
+use super::{Direction, Pending, Progress, TaskResult, mask_before};
 use crate::explain::Note;
 use crate::{Outcome, Slot, Step, Turn, Visit};
 
 impl Visit<'_> {
-    /// Goes as far as possible without waiting.
-    pub(super) fn drive(&mut self) -> Driven {
-        if self.block.traced { self.go::<true>() } else { self.go::<false>() }
+    /// Walks as far as possible without waiting.
+    pub(super) fn drive(&mut self) -> Progress {
+        if self.block.traced { self.run::<true>() } else { self.run::<false>() }
     }
 
-    fn go<const TRACED: bool>(&mut self) -> Driven {
+    fn run<const TRACED: bool>(&mut self) -> Progress {
         loop {
-            let stopped = match self.trail.direction {
+            let stopped = match self.state.direction {
                 Direction::Down => self.down::<TRACED>(),
                 Direction::Up => self.up::<TRACED>(),
             };
-            if let Some(driven) = stopped {
-                return driven;
+            if let Some(progress) = stopped {
+                return progress;
             }
         }
     }
 
-    /// Past the plugins that let the query pass, until one does something with it.
+    /// Calls `query` of one plugin after the other, until one returns anything but `Next`.
     #[inline(always)]
-    fn down<const TRACED: bool>(&mut self) -> Option<Driven> {
-        let mut ahead = self.block.wants_query & !up_to(self.trail.place);
+    fn down<const TRACED: bool>(&mut self) -> Option<Progress> {
+        let mut ahead = self.block.wants_query & !mask_before(self.state.position);
         while ahead != 0 {
-            let place = ahead.trailing_zeros() as usize;
+            let position = ahead.trailing_zeros() as usize;
             ahead &= ahead - 1;
             if TRACED {
-                self.note_down(place + 1);
+                self.open_spans(position + 1);
             }
-            self.trail.place = place;
+            self.state.position = position;
             *self.slot() = Slot::default();
-            let plugin = &self.block.chain()[place];
+            let plugin = &self.block.chain()[position];
             match plugin.query(self) {
                 Step::Next => {}
-                step => return self.took(step, plugin.name()),
+                step => return self.apply_step(step, plugin.name()),
             }
-            self.trail.place = place + 1;
+            self.state.position = position + 1;
         }
         let end = self.block.chain().len();
         if TRACED {
-            self.note_down(end);
+            self.open_spans(end);
         }
-        self.trail.place = end;
+        self.state.position = end;
         let last = self.block.chain().last().map_or("server", |plugin| plugin.name());
         let error = format!("plugin/{last}: no next plugin found");
-        self.took(Step::error(Rcode::SERVFAIL, error), last)
+        self.apply_step(Step::error(Rcode::SERVFAIL, error), last)
     }
 
-    /// Past the plugins that look at the reply, until one does not let it pass or all did.
+    /// Calls `reply` of one plugin after the other, until one returns anything but `Up` or all were called.
     #[inline(always)]
-    pub(super) fn up<const TRACED: bool>(&mut self) -> Option<Driven> {
-        let mut outcome = self.trail.outcome;
-        let mut left = self.ahead_up(self.trail.place);
+    pub(super) fn up<const TRACED: bool>(&mut self) -> Option<Progress> {
+        let mut outcome = self.state.outcome;
+        let mut left = self.reply_mask(self.state.position);
         while left != 0 {
-            let place = 63 - left.leading_zeros() as usize;
-            left &= !(1 << place);
+            let position = 63 - left.leading_zeros() as usize;
+            left &= !(1 << position);
             if TRACED {
-                self.note_up(place + 1);
+                self.close_spans(position + 1);
             }
-            self.restore(place);
-            self.trail.place = place;
-            match self.block.chain()[place].reply(self) {
+            self.restore_question(position);
+            self.state.position = position;
+            match self.block.chain()[position].reply(self) {
                 Turn::Up => {}
-                turn => return self.turned(turn),
+                turn => return self.apply_turn(turn),
             }
-            // Another kind of reply interests others.
-            if outcome != self.trail.outcome {
-                outcome = self.trail.outcome;
-                left = self.ahead_up(place);
+            // Another outcome concerns other plugins.
+            if outcome != self.state.outcome {
+                outcome = self.state.outcome;
+                left = self.reply_mask(position);
             }
         }
         if TRACED {
-            self.note_up(0);
+            self.close_spans(0);
         }
-        self.restore(0);
-        Some(Driven::Done)
+        self.restore_question(0);
+        Some(Progress::Done)
     }
 
-    /// The plugins before this place that look at such a reply.
-    fn ahead_up(&self, place: usize) -> u64 {
-        let wanted = match self.trail.outcome {
+    /// Mask of the plugins before this position with a hook for the current outcome.
+    fn reply_mask(&self, position: usize) -> u64 {
+        let wanted = match self.state.outcome {
             Outcome::Records => self.block.wants_records,
             Outcome::Failure => self.block.wants_failure,
             Outcome::Drop => self.block.wants_drop,
         };
-        wanted & up_to(place) & !up_to(self.trail.floor)
+        wanted & mask_before(position) & !mask_before(self.state.floor)
     }
 
-    /// Goes on from what a plugin did with the query.
-    fn took(&mut self, step: Step, plugin: &'static str) -> Option<Driven> {
-        self.trail.source = self.trail.place;
+    /// Applies the result of a plugin's `query`.
+    fn apply_step(&mut self, step: Step, plugin: &'static str) -> Option<Progress> {
+        self.state.source = self.state.position;
         match step {
             Step::Next => {
-                self.trail.place += 1;
+                self.state.position += 1;
                 return None;
             }
             Step::Answer => {
-                self.trail.outcome = Outcome::Records;
-                self.answered(plugin);
+                self.state.outcome = Outcome::Records;
+                self.set_answered(plugin);
             }
             Step::Fail { rcode, error } => {
                 self.reply.begin_error(self.query, rcode);
-                self.trail.outcome = Outcome::Failure;
-                self.trail.error = error;
+                self.state.outcome = Outcome::Failure;
+                self.state.error = error;
             }
             Step::Drop => {
-                self.trail.outcome = Outcome::Drop;
-                self.answered(plugin);
+                self.state.outcome = Outcome::Drop;
+                self.set_answered(plugin);
             }
-            Step::Wait(task) => return Some(Driven::Waiting(Pending::Down(task))),
+            Step::Wait(task) => return Some(Progress::Waiting(Pending::Down(task))),
             Step::Stream(messages) => {
-                self.trail.outcome = Outcome::Records;
-                self.answered(plugin);
-                return Some(Driven::Streaming(messages));
+                self.state.outcome = Outcome::Records;
+                self.set_answered(plugin);
+                return Some(Progress::Streaming(messages));
             }
         }
         self.explain_outcome(plugin);
-        self.trail.direction = Direction::Up;
+        self.state.direction = Direction::Up;
         None
     }
 
-    fn answered(&mut self, plugin: &'static str) {
-        self.trail.answered_by = Some(plugin);
-        self.trail.answered_at = Some(self.trail.place);
+    fn set_answered(&mut self, plugin: &'static str) {
+        self.state.answered_by = Some(plugin);
+        self.state.answered_at = Some(self.state.position);
     }
 
     fn explain_outcome(&mut self, plugin: &'static str) {
-        let Some(notes) = &mut self.trail.notes else { return };
-        let text = match self.trail.outcome {
+        let Some(notes) = &mut self.state.notes else { return };
+        let text = match self.state.outcome {
             Outcome::Records => match self.reply.records().len() {
                 1 => format!("answered {} with 1 record", self.reply.rcode),
                 count => format!("answered {} with {count} records", self.reply.rcode),
             },
-            Outcome::Failure => match &self.trail.error {
+            Outcome::Failure => match &self.state.error {
                 Some(error) => format!("failed with {}: {error}", self.reply.rcode),
                 None => format!("failed with {}", self.reply.rcode),
             },
             Outcome::Drop => "dropped the query".to_owned(),
         };
-        notes.push(Note::new(plugin, self.trail.depth, text));
+        notes.push(Note::new(plugin, self.state.depth, text));
     }
 
-    /// Goes on from what a plugin did with the reply.
-    fn turned(&mut self, turn: Turn) -> Option<Driven> {
+    /// Applies the result of a plugin's `reply`.
+    fn apply_turn(&mut self, turn: Turn) -> Option<Progress> {
         match turn {
             Turn::Up => {}
             Turn::Again => {
-                self.trail.error = None;
-                self.trail.answered_by = None;
-                self.trail.answered_at = None;
-                self.trail.place += 1;
-                self.trail.direction = Direction::Down;
+                self.state.error = None;
+                self.state.answered_by = None;
+                self.state.answered_at = None;
+                self.state.position += 1;
+                self.state.direction = Direction::Down;
             }
-            Turn::Wait(task) => return Some(Driven::Waiting(Pending::Up(task))),
+            Turn::Wait(task) => return Some(Progress::Waiting(Pending::Up(task))),
         }
         None
     }
 
-    /// Puts back the questions changed by the plugins from `place` on. Owners that followed the changed
-    /// question keep the name they were found under.
-    fn restore(&mut self, place: usize) {
-        if self.trail.undo.is_empty() {
+    /// Restores the questions replaced by the plugins from `position` on. Owner names that refer to the replaced
+    /// question are pinned to it.
+    fn restore_question(&mut self, position: usize) {
+        if self.state.undo.is_empty() {
             return;
         }
-        self.trail.asked.clear();
-        while let Some((changed_at, _)) = self.trail.undo.last() {
-            if *changed_at < place {
+        self.state.question_below.clear();
+        while let Some((changed_at, _)) = self.state.undo.last() {
+            if *changed_at < position {
                 break;
             }
-            let at_this_plugin = *changed_at == place;
+            let at_this_plugin = *changed_at == position;
             self.reply.pin_owners(self.query.question.name());
-            if let Some((_, before)) = self.trail.undo.pop() {
-                let asked = self.query.set_question(before);
-                if at_this_plugin && self.trail.asked.is_empty() {
-                    self.trail.asked.push(asked);
+            if let Some((_, before)) = self.state.undo.pop() {
+                let below = self.query.set_question(before);
+                if at_this_plugin && self.state.question_below.is_empty() {
+                    self.state.question_below.push(below);
                 }
             }
         }
     }
 
-    /// Takes a finished task in and drives on.
-    pub(super) fn resume(&mut self, resumed: Resumed) -> Driven {
-        let stopped = match resumed {
-            Resumed::Down(then) => {
+    /// Applies the result of the pending task and continues the walk.
+    pub(super) fn resume(&mut self, result: TaskResult) -> Progress {
+        let stopped = match result {
+            TaskResult::Down(then) => {
                 let step = then(self);
-                let plugin = self.block.chain()[self.trail.place].name();
-                self.took(step, plugin)
+                let plugin = self.block.chain()[self.state.position].name();
+                self.apply_step(step, plugin)
             }
-            Resumed::Up(then) => {
+            TaskResult::Up(then) => {
                 let turn = then(self);
-                self.turned(turn)
+                self.apply_turn(turn)
             }
-            Resumed::GivenUp(Direction::Down, error) => {
-                let plugin = self.block.chain()[self.trail.place].name();
-                self.took(Step::error(Rcode::SERVFAIL, error), plugin)
+            TaskResult::Aborted(Direction::Down, error) => {
+                let plugin = self.block.chain()[self.state.position].name();
+                self.apply_step(Step::error(Rcode::SERVFAIL, error), plugin)
             }
-            Resumed::GivenUp(Direction::Up, _) => None,
+            TaskResult::Aborted(Direction::Up, _) => None,
         };
         stopped.unwrap_or_else(|| self.drive())
     }

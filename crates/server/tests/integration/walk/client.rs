@@ -59,8 +59,8 @@ pub fn ask(addr: SocketAddr, transport: Transport, question: &str) -> Answer {
         .unwrap_or_else(|| panic!("no answer to {question}"))
 }
 
-pub fn try_ask(addr: SocketAddr, transport: Transport, question: &str, patience: Duration) -> Option<Answer> {
-    exchange(addr, transport, question, 1, patience).pop()
+pub fn try_ask(addr: SocketAddr, transport: Transport, question: &str, timeout: Duration) -> Option<Answer> {
+    exchange(addr, transport, question, 1, timeout).pop()
 }
 
 pub fn ask_all(addr: SocketAddr, transport: Transport, question: &str, count: usize) -> Vec<Answer> {
@@ -74,13 +74,13 @@ fn exchange(
     transport: Transport,
     question: &str,
     count: usize,
-    patience: Duration,
+    timeout: Duration,
 ) -> Vec<Answer> {
     let packet = packet(question, 7);
     match transport {
         Transport::Udp => {
             let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-            socket.set_read_timeout(Some(patience)).expect("a time-out");
+            socket.set_read_timeout(Some(timeout)).expect("a time-out");
             socket.connect(addr).expect("connected");
             socket.send(&packet).expect("sent");
             let mut buffer = [0; 65535];
@@ -90,14 +90,14 @@ fn exchange(
         }
         Transport::Tcp => {
             let mut stream = TcpStream::connect(addr).expect("connected");
-            stream.set_read_timeout(Some(patience)).expect("a time-out");
+            stream.set_read_timeout(Some(timeout)).expect("a time-out");
             send_frame(&mut stream, &packet);
             (0..count).map_while(|_| read_frame(&mut stream).map(|frame| Answer::decode(&frame))).collect()
         }
     }
 }
 
-/// Sends all questions at once over one connection; gives the questions in the order of their replies.
+/// Sends all questions at once over one connection; returns the questions in the order of their replies.
 pub fn pipeline(addr: SocketAddr, questions: &[&str]) -> Vec<String> {
     let mut stream = TcpStream::connect(addr).expect("connected");
     stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");

@@ -1,4 +1,4 @@
-//! Small plugins, each shaped like one that is to come.
+//! Small plugins, each modelled on a real one.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -9,8 +9,8 @@ use std::time::Duration;
 use corefile::Diagnostic;
 use server::http::{HttpAnswer, HttpState, Route};
 use server::{
-    Availability, Found, Hooks, Lookup, Messages, Outcome, Plugin, PluginSpec, Sent, Setup, Step, Turn,
-    Visit, task,
+    Availability, Hooks, Lookup, LookupResult, Messages, Outcome, Plugin, PluginSpec, Sent, Setup, Step,
+    Turn, Visit, task,
 };
 use tokio::sync::watch;
 use wire::{Class, Name, NameBuf, Owner, Query, Question, Rcode, Reply, Rtype, Section};
@@ -82,7 +82,7 @@ pub static PLUGINS: &[PluginSpec] = &[
 ];
 
 const fn spec(name: &'static str, setup: server::SetupFn) -> PluginSpec {
-    PluginSpec { name, about: "", availability: Availability::Here(setup) }
+    PluginSpec { name, about: "", availability: Availability::Available(setup) }
 }
 
 fn add(setup: &mut Setup<'_>, plugin: impl Plugin) -> Result<(), Diagnostic> {
@@ -107,7 +107,7 @@ fn push_a(reply: &mut Reply, ttl: u32, address: [u8; 4]) {
     reply.push(Section::Answer, Owner::Question(0), Rtype::A, ttl, &address);
 }
 
-/// The data all the others stand on, at once or after a while.
+/// The data that the other plugins use, immediate or delayed.
 struct Data {
     later: bool,
 }
@@ -116,7 +116,7 @@ impl Data {
     fn answer(visit: &mut Visit<'_>) -> Step {
         let text = visit.query.question.lower().to_string();
         let qtype = visit.query.question.qtype;
-        // The first to ask for this name fails.
+        // The first query for this name fails.
         if text.starts_with("once-failing.") && data_answered() == 0 {
             DATA_ANSWERED.fetch_add(1, Ordering::SeqCst);
             return Step::error(Rcode::SERVFAIL, "failed this once");
@@ -161,7 +161,7 @@ impl Plugin for Data {
     }
 }
 
-/// Writes down what comes up.
+/// Records the outcomes on the way up.
 struct Observe;
 
 impl Plugin for Observe {
@@ -199,7 +199,7 @@ impl Plugin for Deadline {
     }
 }
 
-/// autopath: on NXDOMAIN the next name of the search path is asked.
+/// autopath: on NXDOMAIN walks again with the next name of the search path.
 struct Autopath;
 
 const SEARCH: [&str; 2] = ["search.example.", "elsewhere.example."];
@@ -225,7 +225,7 @@ impl Plugin for Autopath {
             return Turn::Up;
         }
         if tried == 1 && visit.reply.rcode == Rcode::NXDOMAIN {
-            // The first reply is what the client gets if nothing is found.
+            // The client gets the first reply if no name exists.
             visit.slot().boxed = Some(Box::new(visit.reply.clone()));
         }
         if visit.reply.rcode == Rcode::NXDOMAIN {
@@ -244,7 +244,7 @@ impl Plugin for Autopath {
             return Turn::Up;
         }
         if let Some(found) = visit.asked().cloned() {
-            // The CNAME goes first: take the records out and put them back behind it.
+            // The CNAME goes first: rebuild the reply with the records after it.
             let old = visit.reply.clone();
             let reply = visit.begin();
             reply.push(Section::Answer, Owner::Question(0), Rtype::CNAME, 30, found.name().wire());
@@ -261,7 +261,7 @@ impl Plugin for Autopath {
 struct Dns64;
 
 impl Dns64 {
-    fn translate(found: &Found, visit: &mut Visit<'_>) {
+    fn translate(found: &LookupResult, visit: &mut Visit<'_>) {
         let addresses: Vec<[u8; 4]> = found
             .reply()
             .section(Section::Answer)
@@ -313,7 +313,7 @@ impl Plugin for Dns64 {
 struct Rewrite;
 
 impl Rewrite {
-    fn follow(found: &Found, visit: &mut Visit<'_>) -> Turn {
+    fn follow(found: &LookupResult, visit: &mut Visit<'_>) -> Turn {
         let target = name("new.example.");
         let records: Vec<(u32, Vec<u8>)> = found
             .reply()
@@ -478,7 +478,7 @@ impl Plugin for Cache {
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let text = visit.query.question.lower().to_string();
         if text.starts_with("stale.") {
-            let below = tokio_spawn(visit.below());
+            let below = tokio_spawn(visit.walk_below());
             let race = tokio::time::timeout(SLOW / 4, below);
             return Step::Wait(task(race, |result, visit| match result {
                 Ok(Ok(found)) => {
@@ -489,7 +489,7 @@ impl Plugin for Cache {
             }));
         }
         if text.starts_with("prefetch.") {
-            tokio_spawn(visit.below());
+            tokio_spawn(visit.walk_below());
             return Cache::stale(visit);
         }
         if !(text.starts_with("herd.") || text.starts_with("once-failing.")) {
@@ -504,7 +504,7 @@ impl Plugin for Cache {
                         push_a(visit.begin(), 30, address);
                         Step::Answer
                     }
-                    // The leader failed. Ask again; the first to come leads.
+                    // The leader failed. Query again; the first becomes the leader.
                     None => {
                         let this =
                             visit.block().chain().iter().find(|plugin| plugin.name() == "cache").cloned();
@@ -524,7 +524,7 @@ impl Plugin for Cache {
         else {
             return Turn::Up;
         };
-        // What was found stays, as in a cache; a failure makes room for the next to lead.
+        // A reply stays, as in a cache; a failure lets the next query lead.
         if visit.outcome() != Outcome::Records {
             self.leaders.lock().expect("not poisoned").remove(&visit.query.question.lower().to_string());
         } else {
@@ -536,7 +536,7 @@ impl Plugin for Cache {
     }
 }
 
-fn tokio_spawn(below: server::Below) -> tokio::task::JoinHandle<Found> {
+fn tokio_spawn(below: server::NestedWalk) -> tokio::task::JoinHandle<LookupResult> {
     server::runtime::handle().spawn(below)
 }
 
@@ -592,7 +592,7 @@ impl Plugin for Acl {
     }
 }
 
-/// Panics for one name, at once or after waiting, with the question changed half way.
+/// Panics for one name, at once or after waiting, with the question replaced.
 struct Panics {
     later: bool,
 }
@@ -619,7 +619,7 @@ impl Plugin for Panics {
 
 static TICKS: AtomicUsize = AtomicUsize::new(0);
 
-/// How often the work of `ticks` was done.
+/// How often the work of `ticks` ran.
 pub fn ticks() -> usize {
     TICKS.load(Ordering::SeqCst)
 }

@@ -1,5 +1,5 @@
-//! Panics injected into every supervised task of a server under load: each is logged with its place and counted, the task goes
-//! on, and no answer is lost but the one that panicked.
+//! Panics injected into every supervised task of a server under load: each is logged with its source location and counted,
+//! the task goes on, and only the answer that panicked is lost.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,32 +14,32 @@ use wire::Rcode;
 use super::client::{Transport, try_ask};
 use super::{ONE_AT_A_TIME, build, shapes};
 
-/// How long a panic and its repair may take, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout for a panic and the recovery, on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Lines about panics.
+/// Log lines about panics.
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// One client that asks again and again.
-struct Asker {
+/// A client that queries in a loop.
+struct LoopingClient {
     answered: Arc<AtomicUsize>,
     lost: Arc<AtomicUsize>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Asker {
-    fn new(ask: impl Fn() -> bool + Send + 'static) -> Asker {
+impl LoopingClient {
+    fn new(ask: impl Fn() -> bool + Send + 'static) -> LoopingClient {
         let (answered, lost, stop) = (Arc::default(), Arc::default(), Arc::new(AtomicBool::new(false)));
-        let asker = (Arc::clone(&answered), Arc::clone(&lost), Arc::clone(&stop));
+        let client = (Arc::clone(&answered), Arc::clone(&lost), Arc::clone(&stop));
         let thread = std::thread::spawn(move || {
-            let (answered, lost, stop) = asker;
+            let (answered, lost, stop) = client;
             while !stop.load(Ordering::Relaxed) {
                 let counter: &AtomicUsize = if ask() { &answered } else { &lost };
                 counter.fetch_add(1, Ordering::Relaxed);
             }
         });
-        Asker { answered, lost, stop, thread: Some(thread) }
+        LoopingClient { answered, lost, stop, thread: Some(thread) }
     }
 
     fn answered(&self) -> usize {
@@ -47,7 +47,7 @@ impl Asker {
     }
 }
 
-impl Drop for Asker {
+impl Drop for LoopingClient {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
@@ -56,15 +56,15 @@ impl Drop for Asker {
     }
 }
 
-fn over(addr: SocketAddr, transport: Transport, question: &'static str) -> Asker {
-    Asker::new(move || {
+fn over(addr: SocketAddr, transport: Transport, question: &'static str) -> LoopingClient {
+    LoopingClient::new(move || {
         let answer = try_ask(addr, transport, question, Duration::from_secs(5));
         answer.is_some_and(|answer| answer.rcode == Rcode::NOERROR)
     })
 }
 
-fn over_http(addr: SocketAddr) -> Asker {
-    Asker::new(move || {
+fn over_http(addr: SocketAddr) -> LoopingClient {
+    LoopingClient::new(move || {
         let Ok(mut stream) = TcpStream::connect(addr) else { return false };
         let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
         let mut page = String::new();
@@ -74,7 +74,7 @@ fn over_http(addr: SocketAddr) -> Asker {
 }
 
 fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !condition() {
         assert!(Instant::now() < end, "not in time: {what}");
         std::thread::sleep(Duration::from_millis(2));
@@ -90,23 +90,23 @@ fn a_panic_costs_one_step() {
     let text = format!(".:0 {{\nbind_loopback\npage {http}\nticks\ndata now\n}}\n");
     let server = Server::start(build(&text)).expect("it starts");
     let addr = server.addresses()[0];
-    let askers = [
+    let clients = [
         over(addr, Transport::Udp, "web.search.example. A"),
         over(addr, Transport::Udp, "quick.example. A"),
         over(addr, Transport::Tcp, "web.search.example. A"),
         over_http(http),
     ];
-    let lost = || askers.iter().map(|asker| asker.lost.load(Ordering::Relaxed)).sum::<usize>();
+    let lost = || clients.iter().map(|client| client.lost.load(Ordering::Relaxed)).sum::<usize>();
     let all_answer = |what: &str| {
-        let before: Vec<usize> = askers.iter().map(Asker::answered).collect();
+        let before: Vec<usize> = clients.iter().map(LoopingClient::answered).collect();
         let ticks = shapes::ticks();
         wait_until(what, || {
-            let many = askers.iter().zip(&before).all(|(asker, before)| asker.answered() >= before + 5);
+            let many = clients.iter().zip(&before).all(|(client, before)| client.answered() >= before + 5);
             many && shapes::ticks() > ticks
         });
     };
     all_answer("the load is on");
-    // Where the panic happens if not in a step of the task, the task, and how many answers it may cost.
+    // The fail point if it is not named like the task, the task, and how many answers the panic may cost.
     let cases = [
         ("udp-loop", "udp-worker", 0),
         ("", "udp-worker", 0),
@@ -129,10 +129,10 @@ fn a_panic_costs_one_step() {
         assert_eq!(supervise::panics(task), panics + 1, "{task}");
         let lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
         let start = format!("task {task}: panic at crates/supervise/src/inject.rs:");
-        let told = lines.iter().any(|line| line.starts_with(&start) && line.contains(place));
-        // Queries have CoreDNS's line, in the log.
-        assert!(told || task == "query", "{task}: {lines:?}");
+        let logged = lines.iter().any(|line| line.starts_with(&start) && line.contains(place));
+        // For queries CoreDNS's line is logged instead.
+        assert!(logged || task == "query", "{task}: {lines:?}");
     }
-    drop(askers);
+    drop(clients);
     assert!(server.stop(), "nothing is left in flight");
 }

@@ -1,4 +1,4 @@
-//! Whose TLS connections are taken.
+//! Client authentication by TLS certificates.
 
 use std::sync::Arc;
 
@@ -14,33 +14,33 @@ use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, RootCer
 use super::san;
 use super::tls::certificates;
 
-/// What clients must show.
+/// The requirements on client certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Clients {
-    /// They are asked for a certificate.
-    pub asked: bool,
-    /// Without one they go.
+pub struct ClientAuth {
+    /// The server requests a certificate.
+    pub requested: bool,
+    /// Connections without a certificate are refused.
     pub required: bool,
     /// A certificate must be signed by one of these.
     pub signed_by: Option<Authorities>,
-    /// A certificate must have one of these alternative names; with this one is always required.
+    /// A certificate must have one of these alternative names; this makes a certificate required.
     pub names: Option<Vec<String>>,
 }
 
-/// Who may sign certificates of clients.
+/// The authorities that may sign client certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authorities {
-    /// Whom the machine trusts.
+    /// The system's root certificates.
     System,
     Pem(Vec<u8>),
 }
 
-impl Clients {
+impl ClientAuth {
     pub(super) fn verifier(
         &self,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Option<Arc<dyn ClientCertVerifier>>, String> {
-        if !self.asked {
+        if !self.requested {
             return Ok(None);
         }
         let signed = match &self.signed_by {
@@ -68,7 +68,7 @@ impl Authorities {
             Authorities::System => {
                 roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
                 if roots.is_empty() {
-                    return Err("missing, and this machine trusts nobody; name one".to_owned());
+                    return Err("not set, and the system has no root certificates; expected a file of CA certificates".to_owned());
                 }
             }
             Authorities::Pem(pem) => {
@@ -81,7 +81,7 @@ impl Authorities {
     }
 }
 
-/// Go's ways of looking at a client, some of which rustls has not: certificates nobody signed, and lists of names.
+/// Go's checks of client certificates, some of which rustls lacks: unsigned certificates, and lists of allowed names.
 #[derive(Debug)]
 struct Verifier {
     signed: Option<Arc<dyn ClientCertVerifier>>,
@@ -116,7 +116,7 @@ impl ClientCertVerifier for Verifier {
         }
     }
 
-    // That the client has the key is proved in any case.
+    // The client must prove possession of the key in any case.
     fn verify_tls12_signature(
         &self,
         message: &[u8],

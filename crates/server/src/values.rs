@@ -1,12 +1,12 @@
-//! What outlives a configuration: pools of sockets, remembered replies, whatever plugins ask for by a key.
+//! Values that outlive a configuration, such as socket pools and caches: plugins request them by a key.
 //!
 //! ```text
-//! running Config ──its values──→ build of the next ──those asked for again──→ next Config
-//!        └─ has them as well until it goes, so that a next one that never serves changes nothing
+//! running Config ──its values──→ build of the next ──those requested again──→ next Config
+//!        └─ keeps them until it is dropped, so that a next one that never serves changes nothing
 //! ```
 //!
-//! A value is found by its type and a key. The key says all the value depends on, so that a change of that finds
-//! another value. What is not asked for any more goes with the last configuration that did.
+//! A value is identified by its type and a key. The key contains everything the value depends on, so that a change makes
+//! a new value. A value that is no longer requested is dropped with the last configuration that did.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -17,19 +17,19 @@ use std::sync::Arc;
 pub(crate) struct Values(HashMap<(TypeId, String), Arc<dyn Any + Send + Sync>>);
 
 impl Values {
-    /// The value that is here, else the one that was there before, else a new one. It is here from now on.
+    /// The value of this configuration, else of the one before, else a new one; stored for this configuration.
     pub fn get<T>(&mut self, before: Option<&Values>, key: &str, make: impl FnOnce() -> T) -> Arc<T>
     where
         T: Send + Sync + 'static,
     {
-        let place = (TypeId::of::<T>(), key.to_owned());
-        let known = self.0.get(&place).or_else(|| before?.0.get(&place)).cloned();
+        let key = (TypeId::of::<T>(), key.to_owned());
+        let known = self.0.get(&key).or_else(|| before?.0.get(&key)).cloned();
         if let Some(value) = known.and_then(|value| value.downcast::<T>().ok()) {
-            self.0.insert(place, value.clone());
+            self.0.insert(key, value.clone());
             return value;
         }
         let value = Arc::new(make());
-        self.0.insert(place, value.clone());
+        self.0.insert(key, value.clone());
         value
     }
 }
@@ -45,7 +45,7 @@ mod tests {
         assert!(Arc::ptr_eq(&one, &first.get(None, "a", || 2u32)));
         assert_eq!((*first.get(None, "b", || 3u32), *first.get(None, "a", || 4u64)), (3, 4));
 
-        // The next has those it asks for, and leaves the others where they were.
+        // The next has the values it requests; the others stay only in the first.
         let mut second = Values::default();
         assert!(Arc::ptr_eq(&one, &second.get(Some(&first), "a", || 5u32)));
         assert_eq!((first.0.len(), second.0.len()), (3, 1));

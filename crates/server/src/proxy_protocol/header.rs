@@ -1,4 +1,4 @@
-//! The header of the PROXY protocol, versions 1 and 2, as it stands in front of a query. Bytes in, facts out.
+//! Parser of the PROXY protocol header, versions 1 and 2.
 //!
 //! ```text
 //! 1: PROXY TCP4 192.0.2.7 192.0.2.1 40000 53\r\n
@@ -10,24 +10,24 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 const SIGNATURE_1: &[u8] = b"PROXY";
 const SIGNATURE_2: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
-/// The longest line of version 1, with its end.
-const LONGEST_LINE: usize = 107;
+/// The longest line of version 1, with its line end.
+const MAX_LINE: usize = 107;
 /// Signature, command, family and length of version 2.
-const FIXED: usize = 16;
-/// The most that may follow them. Proxies send a few dozen octets; the length field could say 65,535.
-const LONGEST: usize = 4096;
+const FIXED_LEN: usize = 16;
+/// The maximum length of the rest. Proxies send a few dozen octets; the length field allows 65,535.
+const MAX_BODY: usize = 4096;
 
 const LOCAL: u8 = 0x20;
 const PROXY: u8 = 0x21;
 
-/// What stands at the head of some bytes.
+/// The result of parsing the start of a packet or connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found<'p> {
+pub enum Parsed<'p> {
     /// No header.
     Nothing,
-    /// Too few bytes to tell, all of them as at the head of a header.
+    /// A proper prefix of a signature: more octets are needed to tell.
     Unsigned,
-    /// A header that goes on behind the last byte.
+    /// A header that is not complete yet.
     Partial,
     Header(Header<'p>),
 }
@@ -35,33 +35,33 @@ pub enum Found<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'p> {
     pub version: u8,
-    /// The proxy speaks for itself, as in health checks.
+    /// The proxy's own connection, as in health checks: there is no client.
     pub local: bool,
-    /// It is about datagrams.
+    /// The header announces a UDP client.
     pub datagram: bool,
-    /// The two ends; none in headers without IP addresses.
+    /// The client's address; None in headers without IP addresses, as is `destination`.
     pub source: Option<SocketAddr>,
     pub destination: Option<SocketAddr>,
     pub tlvs: &'p [u8],
-    /// Octets of the whole header.
+    /// The length of the whole header, in octets.
     pub len: usize,
 }
 
 impl Header<'_> {
-    /// The client the proxy speaks for.
+    /// The client that the proxy announces.
     pub fn client(&self) -> Option<SocketAddr> {
         self.source.filter(|_| !self.local)
     }
 
-    /// The address that client has asked.
-    pub fn asked(&self) -> Option<SocketAddr> {
+    /// The address to which that client sent its query.
+    pub fn client_destination(&self) -> Option<SocketAddr> {
         self.destination.filter(|_| !self.local)
     }
 }
 
-/// Why there is no answer.
+/// Why a packet or connection is not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Malformed {
+pub enum HeaderError {
     LineTooLong,
     LineEnd,
     Line,
@@ -76,59 +76,59 @@ pub enum Malformed {
     Rejected,
 }
 
-impl fmt::Display for Malformed {
+impl fmt::Display for HeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Malformed::LineTooLong => "proxyproto: version 1 header must be 107 bytes or less",
-            Malformed::LineEnd => "proxyproto: version 1 header is invalid, must end with \\r\\n",
-            Malformed::Line => "proxyproto: can't read version 1 header",
-            Malformed::Family => "proxyproto: can't read address family or protocol",
-            Malformed::Address => "proxyproto: invalid address",
-            Malformed::Port => "proxyproto: invalid port number",
-            Malformed::Command => "proxyproto: unsupported proxy protocol version and command",
-            Malformed::Length => "proxyproto: invalid length",
-            Malformed::Short => "proxyproto: the packet ends inside the header",
-            Malformed::Version1 => "unsupported Proxy Protocol version 1 (only v2 supported for UDP)",
-            Malformed::NotUdp => "PROXY Protocol header is not UDP type",
-            Malformed::Rejected => "connection rejected by Proxy Protocol connection policy",
+            HeaderError::LineTooLong => "proxyproto: version 1 header must be 107 bytes or less",
+            HeaderError::LineEnd => "proxyproto: version 1 header is invalid, must end with \\r\\n",
+            HeaderError::Line => "proxyproto: can't read version 1 header",
+            HeaderError::Family => "proxyproto: can't read address family or protocol",
+            HeaderError::Address => "proxyproto: invalid address",
+            HeaderError::Port => "proxyproto: invalid port number",
+            HeaderError::Command => "proxyproto: unsupported proxy protocol version and command",
+            HeaderError::Length => "proxyproto: invalid length",
+            HeaderError::Short => "proxyproto: the packet ends inside the header",
+            HeaderError::Version1 => "unsupported Proxy Protocol version 1 (only v2 supported for UDP)",
+            HeaderError::NotUdp => "PROXY Protocol header is not UDP type",
+            HeaderError::Rejected => "connection rejected by Proxy Protocol connection policy",
         })
     }
 }
 
-/// Looks for a header at the head of `bytes`.
-pub fn parse(bytes: &[u8]) -> Result<Found<'_>, Malformed> {
+/// Parses the header at the start of `bytes`.
+pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, HeaderError> {
     match (signature(bytes, SIGNATURE_1), signature(bytes, SIGNATURE_2)) {
-        (Signature::Whole, _) => line(bytes),
-        (_, Signature::Whole) => binary(bytes),
-        (Signature::Begun, _) | (_, Signature::Begun) => Ok(Found::Unsigned),
-        (Signature::Other, Signature::Other) => Ok(Found::Nothing),
+        (Signature::Complete, _) => line(bytes),
+        (_, Signature::Complete) => binary(bytes),
+        (Signature::Prefix, _) | (_, Signature::Prefix) => Ok(Parsed::Unsigned),
+        (Signature::Other, Signature::Other) => Ok(Parsed::Nothing),
     }
 }
 
 enum Signature {
-    Whole,
-    Begun,
+    Complete,
+    Prefix,
     Other,
 }
 
 fn signature(bytes: &[u8], wanted: &[u8]) -> Signature {
     if bytes.starts_with(wanted) {
-        Signature::Whole
+        Signature::Complete
     } else if wanted.starts_with(bytes) {
-        Signature::Begun
+        Signature::Prefix
     } else {
         Signature::Other
     }
 }
 
 /// Version 1.
-fn line(bytes: &[u8]) -> Result<Found<'_>, Malformed> {
-    let head = bytes.get(..LONGEST_LINE).unwrap_or(bytes);
+fn line(bytes: &[u8]) -> Result<Parsed<'_>, HeaderError> {
+    let head = bytes.get(..MAX_LINE).unwrap_or(bytes);
     let Some(end) = head.iter().position(|byte| *byte == b'\n') else {
-        return if head.len() == LONGEST_LINE { Err(Malformed::LineTooLong) } else { Ok(Found::Partial) };
+        return if head.len() == MAX_LINE { Err(HeaderError::LineTooLong) } else { Ok(Parsed::Partial) };
     };
-    let line = bytes[..end].strip_suffix(b"\r").ok_or(Malformed::LineEnd)?;
-    let nobody = Header {
+    let line = bytes[..end].strip_suffix(b"\r").ok_or(HeaderError::LineEnd)?;
+    let without_client = Header {
         version: 1,
         local: true,
         datagram: false,
@@ -139,75 +139,75 @@ fn line(bytes: &[u8]) -> Result<Found<'_>, Malformed> {
     };
     let mut words = line.split(|byte| *byte == b' ');
     if words.next() != Some(SIGNATURE_1) {
-        return Err(Malformed::Line);
+        return Err(HeaderError::Line);
     }
     let is_v4 = match words.next() {
         Some(b"TCP4") => true,
         Some(b"TCP6") => false,
-        // Whatever else the line says is to be passed over.
-        Some(b"UNKNOWN") => return Ok(Found::Header(nobody)),
-        _ => return Err(Malformed::Family),
+        // The rest of the line is to be ignored.
+        Some(b"UNKNOWN") => return Ok(Parsed::Header(without_client)),
+        _ => return Err(HeaderError::Family),
     };
     let (Some(source), Some(destination), Some(from), Some(to), None) =
         (words.next(), words.next(), words.next(), words.next(), words.next())
     else {
-        return Err(Malformed::Family);
+        return Err(HeaderError::Family);
     };
     let (source, destination) = (address(source, is_v4)?, address(destination, is_v4)?);
     let (from, to) = (port(from)?, port(to)?);
-    Ok(Found::Header(Header {
+    Ok(Parsed::Header(Header {
         local: false,
         source: Some(SocketAddr::new(source, from)),
         destination: Some(SocketAddr::new(destination, to)),
-        ..nobody
+        ..without_client
     }))
 }
 
-fn address(word: &[u8], is_v4: bool) -> Result<IpAddr, Malformed> {
-    let text = str::from_utf8(word).map_err(|_| Malformed::Address)?;
+fn address(word: &[u8], is_v4: bool) -> Result<IpAddr, HeaderError> {
+    let text = str::from_utf8(word).map_err(|_| HeaderError::Address)?;
     let parsed = if is_v4 {
         text.parse().map(|ip: Ipv4Addr| IpAddr::V4(ip))
     } else {
         text.parse().map(|ip: Ipv6Addr| IpAddr::V6(ip).to_canonical())
     };
-    parsed.map_err(|_| Malformed::Address)
+    parsed.map_err(|_| HeaderError::Address)
 }
 
-/// Digits, no sign, no zero in front.
-fn port(word: &[u8]) -> Result<u16, Malformed> {
+/// Digits without sign or leading zero.
+fn port(word: &[u8]) -> Result<u16, HeaderError> {
     let plain = word.iter().all(u8::is_ascii_digit) && (word.len() == 1 || !word.starts_with(b"0"));
     let text = str::from_utf8(word).ok().filter(|_| plain);
-    text.and_then(|text| text.parse().ok()).ok_or(Malformed::Port)
+    text.and_then(|text| text.parse().ok()).ok_or(HeaderError::Port)
 }
 
 /// Version 2.
-fn binary(bytes: &[u8]) -> Result<Found<'_>, Malformed> {
+fn binary(bytes: &[u8]) -> Result<Parsed<'_>, HeaderError> {
     let rest = &bytes[SIGNATURE_2.len()..];
     let local = match rest.first() {
-        None => return Ok(Found::Partial),
+        None => return Ok(Parsed::Partial),
         Some(&LOCAL) => true,
         Some(&PROXY) => false,
-        Some(_) => return Err(Malformed::Command),
+        Some(_) => return Err(HeaderError::Command),
     };
-    let Some(&family) = rest.get(1) else { return Ok(Found::Partial) };
+    let Some(&family) = rest.get(1) else { return Ok(Parsed::Partial) };
     let addresses = match family {
-        // For a proxy that speaks for somebody, there must be somebody.
+        // With the command PROXY there must be a client.
         0x00 if local => 0,
         0x11 | 0x12 => 12,
         0x21 | 0x22 => 36,
-        // Two names of local sockets, of which we make nothing.
+        // Two UNIX socket paths, which are ignored.
         0x31 | 0x32 => 216,
-        _ => return Err(Malformed::Family),
+        _ => return Err(HeaderError::Family),
     };
-    let Some(length) = rest.get(2..4) else { return Ok(Found::Partial) };
+    let Some(length) = rest.get(2..4) else { return Ok(Parsed::Partial) };
     let length = usize::from(u16::from_be_bytes([length[0], length[1]]));
     let fits = length >= addresses;
-    // What a proxy says of itself is passed over, so it may have any form.
-    if length > LONGEST || !(fits || local) {
-        return Err(Malformed::Length);
+    // With the command LOCAL the addresses are ignored, so they may have any form.
+    if length > MAX_BODY || !(fits || local) {
+        return Err(HeaderError::Length);
     }
-    let len = FIXED + length;
-    let Some(body) = bytes.get(FIXED..len) else { return Ok(Found::Partial) };
+    let len = FIXED_LEN + length;
+    let Some(body) = bytes.get(FIXED_LEN..len) else { return Ok(Parsed::Partial) };
     let (ends, tlvs) = if fits { body.split_at(addresses) } else { (&[][..], &[][..]) };
     let (source, destination) = match ends {
         [s @ .., _, _, _, _] if s.len() == 8 => (v4(&ends[..4], &ends[8..10]), v4(&ends[4..8], &ends[10..])),
@@ -217,7 +217,7 @@ fn binary(bytes: &[u8]) -> Result<Found<'_>, Malformed> {
         _ => (None, None),
     };
     let datagram = family & 0x0f == 2;
-    Ok(Found::Header(Header { version: 2, local, datagram, source, destination, tlvs, len }))
+    Ok(Parsed::Header(Header { version: 2, local, datagram, source, destination, tlvs, len }))
 }
 
 fn v4(ip: &[u8], port: &[u8]) -> Option<SocketAddr> {
@@ -231,7 +231,7 @@ fn v6(ip: &[u8], port: &[u8]) -> Option<SocketAddr> {
     Some(SocketAddr::new(IpAddr::from(ip).to_canonical(), u16::from_be_bytes(port.try_into().ok()?)))
 }
 
-/// A type and its value, and what follows them.
+/// A type-length-value field, and the octets after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tlv<'t> {
     pub kind: u8,
@@ -239,14 +239,14 @@ pub struct Tlv<'t> {
     pub rest: &'t [u8],
 }
 
-/// The first TLV; None at the end, and where one is cut.
+/// The first TLV; None at the end, or if it is truncated.
 pub fn next_tlv(tlvs: &[u8]) -> Option<Tlv<'_>> {
     let (&[kind, high, low], rest) = tlvs.split_first_chunk::<3>()?;
     let (value, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes([high, low])))?;
     Some(Tlv { kind, value, rest })
 }
 
-/// Whether the TLVs end where the last one of them does.
+/// Whether no TLV is truncated.
 pub(crate) fn tlvs_are_whole(mut tlvs: &[u8]) -> bool {
     while let Some(tlv) = next_tlv(tlvs) {
         tlvs = tlv.rest;

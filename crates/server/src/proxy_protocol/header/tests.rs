@@ -2,21 +2,26 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What is found, in few words.
-fn found(bytes: &[u8]) -> String {
+/// The result of parsing, in one line.
+fn parsed(bytes: &[u8]) -> String {
     match parse(bytes) {
         Err(why) => format!("{why:?}"),
-        Ok(Found::Header(header)) => {
+        Ok(Parsed::Header(header)) => {
             let end = |end: Option<SocketAddr>| end.map_or("-".into(), |end| end.to_string());
-            let (client, asked) = (end(header.client()), end(header.asked()));
-            format!("v{} {client} {asked} len {} tlvs {}", header.version, header.len, header.tlvs.len())
+            let (client, destination) = (end(header.client()), end(header.client_destination()));
+            format!(
+                "v{} {client} {destination} len {} tlvs {}",
+                header.version,
+                header.len,
+                header.tlvs.len()
+            )
         }
         Ok(other) => format!("{other:?}"),
     }
 }
 
 #[test]
-fn lines() {
+fn version_1() {
     for (line, expected) in [
         ("PROXY TCP4 192.0.2.7 192.0.2.1 40000 53\r\n", "v1 192.0.2.7:40000 192.0.2.1:53 len 41 tlvs 0"),
         ("PROXY TCP4 192.0.2.7 192.0.2.1 0 65535\r\nrest", "v1 192.0.2.7:0 192.0.2.1:65535 len 40 tlvs 0"),
@@ -46,13 +51,13 @@ fn lines() {
         ("PROXY TCP4 192.0.2.7 192.0.2.1 1 \r\n", "Port"),
         ("PROXY TCP4 192.0.2.7 192.0.2.1 1 2\n", "LineEnd"),
     ] {
-        assert_eq!(found(line.as_bytes()), expected, "{line:?}");
+        assert_eq!(parsed(line.as_bytes()), expected, "{line:?}");
     }
     let long = format!("PROXY UNKNOWN {}\r\n", "x".repeat(91));
-    assert_eq!((long.len(), found(long.as_bytes())), (107, "v1 - - len 107 tlvs 0".to_owned()));
+    assert_eq!((long.len(), parsed(long.as_bytes())), (107, "v1 - - len 107 tlvs 0".to_owned()));
     let longer = format!("PROXY UNKNOWN {}\r\n", "x".repeat(92));
-    assert_eq!(found(longer.as_bytes()), "LineTooLong");
-    assert_eq!(found(&longer.as_bytes()[..106]), "Partial");
+    assert_eq!(parsed(longer.as_bytes()), "LineTooLong");
+    assert_eq!(parsed(&longer.as_bytes()[..106]), "Partial");
 }
 
 /// A header of version 2.
@@ -62,7 +67,7 @@ fn binary(command: u8, family: u8, body: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn binaries() {
+fn version_2() {
     let v4 = [192, 0, 2, 7, 192, 0, 2, 1, 0, 9, 0, 53];
     let mut v6 = [0; 36];
     v6[..2].copy_from_slice(&[0x20, 0x01]);
@@ -95,14 +100,14 @@ fn binaries() {
         (0x22, 0x12, &v4, "Command"),
     ] {
         let packet = binary(command, family, body);
-        assert_eq!(found(&packet), expected, "{command:x} {family:x} {}", body.len());
-        let behind = [&packet[..], b"query"].concat();
-        assert_eq!(found(&behind), expected, "{command:x} {family:x} {} and more", body.len());
+        assert_eq!(parsed(&packet), expected, "{command:x} {family:x} {}", body.len());
+        let followed = [&packet[..], b"query"].concat();
+        assert_eq!(parsed(&followed), expected, "{command:x} {family:x} {} and more", body.len());
     }
     let whole = binary(PROXY, 0x12, &v4);
     for len in 0..whole.len() {
         let expected = if len < SIGNATURE_2.len() { "Unsigned" } else { "Partial" };
-        assert_eq!(found(&whole[..len]), expected, "{len} octets");
+        assert_eq!(parsed(&whole[..len]), expected, "{len} octets");
     }
 }
 
@@ -122,23 +127,23 @@ fn tlvs() {
 }
 
 proptest! {
-    /// Whatever comes: no panic, and a header lies within its bytes.
+    /// For any input: no panic, and the header lies within the input.
     #[test]
     fn headers_lie_within_their_bytes(
         signed in 0..3usize,
         bytes in proptest::collection::vec(any::<u8>(), 0..300),
     ) {
         let bytes = [[&b""[..], SIGNATURE_1, SIGNATURE_2][signed], &bytes].concat();
-        if let Ok(Found::Header(header)) = parse(&bytes) {
+        if let Ok(Parsed::Header(header)) = parse(&bytes) {
             prop_assert!(header.len <= bytes.len() && header.tlvs.len() < header.len);
-            // What follows the header does not change it.
-            prop_assert_eq!(parse(&bytes[..header.len]), Ok(Found::Header(header)));
+            // Octets after the header do not change it.
+            prop_assert_eq!(parse(&bytes[..header.len]), Ok(Parsed::Header(header)));
         }
     }
 
-    /// More bytes never take back what fewer have told.
+    /// A result for a prefix is also the result for the whole input.
     #[test]
-    fn a_prefix_tells_nothing_else(
+    fn a_prefix_has_the_same_result_or_is_incomplete(
         command in prop_oneof![Just(LOCAL), Just(PROXY), any::<u8>()],
         family in prop_oneof![Just(0x00u8), Just(0x11), Just(0x12), Just(0x21), Just(0x22), any::<u8>()],
         body in proptest::collection::vec(any::<u8>(), 0..64),
@@ -147,13 +152,13 @@ proptest! {
         let verdict = parse(&whole);
         for len in 0..whole.len() {
             match parse(&whole[..len]) {
-                Ok(Found::Unsigned | Found::Partial) => {}
+                Ok(Parsed::Unsigned | Parsed::Partial) => {}
                 early => prop_assert_eq!(early, verdict),
             }
         }
     }
 
-    /// Lines that are written are read.
+    /// Parsing is the inverse of writing.
     #[test]
     fn lines_are_read_as_written(source: SocketAddr4, destination: SocketAddr4) {
         let (source, destination) = (source.0, destination.0);
@@ -162,8 +167,8 @@ proptest! {
             source.ip(), destination.ip(), source.port(), destination.port()
         );
         match parse(line.as_bytes()) {
-            Ok(Found::Header(header)) => {
-                prop_assert_eq!((header.client(), header.asked()), (Some(source), Some(destination)));
+            Ok(Parsed::Header(header)) => {
+                prop_assert_eq!((header.client(), header.client_destination()), (Some(source), Some(destination)));
                 prop_assert_eq!(header.len, line.len());
             }
             other => prop_assert!(false, "{:?}", other),

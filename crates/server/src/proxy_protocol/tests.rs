@@ -6,12 +6,12 @@ fn sender() -> SocketAddr {
     SENDER.parse().expect("an address")
 }
 
-fn proxied(policy: ProxyPolicy, sessions: bool) -> Proxied {
+fn proxy_protocol(policy: ProxyPolicy, sessions: bool) -> ProxyProtocol {
     let limits = SessionLimits { time: Duration::from_secs(30), count: 2 };
-    Proxied { policy: Arc::new(move |_| policy), sessions: sessions.then_some(limits), tlvs: true }
+    ProxyProtocol { policy: Arc::new(move |_| policy), sessions: sessions.then_some(limits), tlvs: true }
 }
 
-/// A header of version 2 about 192.0.2.7:9 in front of a payload.
+/// A header of version 2 for the client 192.0.2.7:9, and a payload.
 fn packet(command: u8, family: u8, tlvs: &[u8], payload: &[u8]) -> Vec<u8> {
     let mut bytes = b"\r\n\r\n\0\r\nQUIT\n".to_vec();
     bytes.extend([command, family]);
@@ -22,10 +22,10 @@ fn packet(command: u8, family: u8, tlvs: &[u8], payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What a packet comes to: the client's address (`-` for the sender's), TLVs and payload; or why not.
-fn unwrapped(proxied: &Proxied, sessions: &mut Sessions, packet: &[u8]) -> String {
-    match proxied.unwrap(packet, sender(), Instant::now(), sessions) {
-        Ok(Some(Unwrapped { client, tlvs, payload })) => {
+/// The client's address (`-` for the sender's), TLVs and payload of a packet; or the error.
+fn unwrapped(proxy_protocol: &ProxyProtocol, sessions: &mut Sessions, packet: &[u8]) -> String {
+    match proxy_protocol.unwrap(packet, sender(), Instant::now(), sessions) {
+        Ok(Some(UnwrappedPacket { client, tlvs, payload })) => {
             let client = client.map_or("-".into(), |client| client.to_string());
             format!("{client} {tlvs:?} {}", String::from_utf8_lossy(payload))
         }
@@ -59,17 +59,18 @@ fn policies_of_datagrams() {
         (Reject, b"query", "- [] query"),
         (Skip, b"query", "- [] query"),
     ] {
-        let got = unwrapped(&proxied(policy, false), &mut Sessions::default(), packet);
+        let got = unwrapped(&proxy_protocol(policy, false), &mut Sessions::default(), packet);
         assert_eq!(got, expected, "{policy:?} {packet:?}");
     }
-    let skipped = proxied(Skip, true).unwrap(&whole, sender(), Instant::now(), &mut Sessions::default())
-        == Ok(Some(Unwrapped { client: None, tlvs: &[], payload: &whole }));
+    let skipped =
+        proxy_protocol(Skip, true).unwrap(&whole, sender(), Instant::now(), &mut Sessions::default())
+            == Ok(Some(UnwrappedPacket { client: None, tlvs: &[], payload: &whole }));
     assert!(skipped);
 }
 
 #[test]
-fn a_header_counts_for_the_packets_that_follow() {
-    let (used, ignored) = (proxied(ProxyPolicy::Use, true), proxied(ProxyPolicy::Ignore, true));
+fn a_header_applies_to_the_packets_that_follow() {
+    let (used, ignored) = (proxy_protocol(ProxyPolicy::Use, true), proxy_protocol(ProxyPolicy::Ignore, true));
     let mut sessions = Sessions::default();
     assert_eq!(unwrapped(&used, &mut sessions, b"query"), "- [] query");
     assert_eq!(unwrapped(&ignored, &mut sessions, &packet(0x21, 0x12, &[], b"")), "- [] ");
@@ -78,7 +79,7 @@ fn a_header_counts_for_the_packets_that_follow() {
     assert_eq!(unwrapped(&used, &mut sessions, &packet(0x21, 0x12, &[4, 0, 0], b"")), "nothing");
     assert_eq!(unwrapped(&used, &mut sessions, b"query"), "192.0.2.7:9 [4, 0, 0] query");
     assert_eq!(unwrapped(&ignored, &mut sessions, b"query"), "- [] query");
-    // A header in front of a query counts as well, and does not need the session.
+    // A header before a query starts a session as well, and replaces an earlier one.
     assert_eq!(unwrapped(&used, &mut sessions, &packet(0x21, 0x12, &[], b"query")), "192.0.2.7:9 [] query");
     assert_eq!(unwrapped(&used, &mut sessions, b"query"), "192.0.2.7:9 [] query");
 }

@@ -1,7 +1,7 @@
-//! Clients by the sender that spoke for them, for proxies that send a header once and then only queries.
+//! Clients by the proxy that announced them, for proxies that send a header once and then only queries.
 //!
-//! Each socket has its own, in the hands of its worker: the kernel gives all packets of one sender to one socket, so
-//! that no lock is needed.
+//! Each socket has its own sessions, used only by its worker: the kernel delivers all packets of one sender to one
+//! socket, so no lock is needed.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ pub(crate) struct Session {
 #[derive(Default)]
 pub(crate) struct Sessions {
     by_sender: HashMap<SocketAddr, Entry>,
-    /// Every use of every session, oldest first. Only the last use of each counts.
+    /// Every use of every session, oldest first. Only the last use of each is current.
     uses: VecDeque<(SocketAddr, u64)>,
     used: u64,
 }
@@ -27,54 +27,54 @@ struct Entry {
     session: Session,
     /// Its last use.
     used: u64,
-    until: Instant,
+    expires: Instant,
 }
 
 impl Sessions {
-    /// From now on this sender speaks for this client.
-    pub fn remember(&mut self, sender: SocketAddr, session: Session, now: Instant, limits: SessionLimits) {
-        let until = now + limits.time;
-        self.by_sender.insert(sender, Entry { session, used: 0, until });
-        self.mark(sender);
-        while self.by_sender.len() > limits.count || self.oldest_is_over(now) {
-            self.forget_oldest();
+    /// Stores the client that this sender announced.
+    pub fn insert(&mut self, sender: SocketAddr, session: Session, now: Instant, limits: SessionLimits) {
+        let expires = now + limits.time;
+        self.by_sender.insert(sender, Entry { session, used: 0, expires });
+        self.touch(sender);
+        while self.by_sender.len() > limits.count || self.is_oldest_expired(now) {
+            self.evict_oldest();
         }
     }
 
-    /// The client this sender spoke for, if that was not too long ago. It counts on from now.
+    /// The client that this sender announced, unless that has expired; restarts its time.
     pub fn find(&mut self, sender: SocketAddr, now: Instant, limits: SessionLimits) -> Option<&Session> {
         let entry = self.by_sender.get_mut(&sender)?;
-        if entry.until <= now {
+        if entry.expires <= now {
             self.by_sender.remove(&sender);
             return None;
         }
-        entry.until = now + limits.time;
-        self.mark(sender);
+        entry.expires = now + limits.time;
+        self.touch(sender);
         self.by_sender.get(&sender).map(|entry| &entry.session)
     }
 
-    /// Notes a use.
-    fn mark(&mut self, sender: SocketAddr) {
+    /// Marks the session as used now.
+    fn touch(&mut self, sender: SocketAddr) {
         self.used += 1;
         if let Some(entry) = self.by_sender.get_mut(&sender) {
             entry.used = self.used;
         }
         self.uses.push_back((sender, self.used));
-        // Uses that do not count any more go all at once, before they are more than those that do.
+        // Outdated uses are removed all at once, before they outnumber the current ones.
         if self.uses.len() > 2 * self.by_sender.len() + 64 {
             let by_sender = &self.by_sender;
             self.uses.retain(|(sender, used)| by_sender.get(sender).is_some_and(|entry| entry.used == *used));
         }
     }
 
-    fn oldest_is_over(&self, now: Instant) -> bool {
+    fn is_oldest_expired(&self, now: Instant) -> bool {
         self.uses.front().is_some_and(|(sender, used)| match self.by_sender.get(sender) {
-            Some(entry) if entry.used == *used => entry.until <= now,
+            Some(entry) if entry.used == *used => entry.expires <= now,
             _ => true,
         })
     }
 
-    fn forget_oldest(&mut self) {
+    fn evict_oldest(&mut self) {
         let Some((sender, used)) = self.uses.pop_front() else { return };
         if self.by_sender.get(&sender).is_some_and(|entry| entry.used == used) {
             self.by_sender.remove(&sender);
@@ -99,42 +99,42 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_unused_goes_first() {
+    fn the_least_recently_used_is_evicted() {
         let (mut sessions, now) = (Sessions::default(), Instant::now());
         for number in 1..=3 {
-            sessions.remember(at(number), session(number), now, LIMITS);
+            sessions.insert(at(number), session(number), now, LIMITS);
         }
         assert!(sessions.find(at(1), now, LIMITS).is_some());
-        sessions.remember(at(4), session(4), now, LIMITS);
+        sessions.insert(at(4), session(4), now, LIMITS);
         let known: Vec<bool> =
             (1..=4).map(|number| sessions.find(at(number), now, LIMITS).is_some()).collect();
         assert_eq!(known, [true, false, true, true]);
     }
 
     #[test]
-    fn a_use_gives_more_time() {
+    fn a_use_restarts_the_time() {
         let (mut sessions, start) = (Sessions::default(), Instant::now());
         let after = |seconds| start + Duration::from_secs(seconds);
-        sessions.remember(at(1), session(7), start, LIMITS);
+        sessions.insert(at(1), session(7), start, LIMITS);
         assert_eq!(sessions.find(at(1), after(9), LIMITS), Some(&session(7)));
         assert_eq!(sessions.find(at(1), after(18), LIMITS), Some(&session(7)));
-        sessions.remember(at(1), session(8), after(20), LIMITS);
+        sessions.insert(at(1), session(8), after(20), LIMITS);
         assert_eq!(sessions.find(at(1), after(29), LIMITS), Some(&session(8)));
         assert_eq!(sessions.find(at(1), after(39), LIMITS), None);
         assert_eq!(sessions.find(at(2), after(39), LIMITS), None);
     }
 
     #[test]
-    fn memory_is_bounded_whatever_is_used() {
+    fn memory_is_bounded() {
         let (mut sessions, now) = (Sessions::default(), Instant::now());
         for round in 0..10_000u32 {
             let number = (round % 5) as u16;
-            sessions.remember(at(number), session(number), now, LIMITS);
+            sessions.insert(at(number), session(number), now, LIMITS);
             sessions.find(at(number / 2), now, LIMITS);
             assert!(sessions.by_sender.len() <= LIMITS.count && sessions.uses.len() <= 80);
         }
-        // Those that are over go when another comes.
-        sessions.remember(at(9), session(9), now + Duration::from_secs(11), LIMITS);
+        // Expired sessions are removed when another is added.
+        sessions.insert(at(9), session(9), now + Duration::from_secs(11), LIMITS);
         assert_eq!(sessions.by_sender.len(), 1);
     }
 }

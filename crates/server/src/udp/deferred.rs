@@ -1,0 +1,74 @@
+//! Queries answered outside their batch.
+
+use std::sync::Arc;
+
+use net::{ReplyTo, UdpSocket};
+
+use super::TASK;
+use super::parked::QueryFuture;
+use crate::exchange::{self, PacketResult};
+use crate::permit::Permit;
+use crate::walk::{Pending, Walk};
+use crate::{Block, Messages, Service, runtime};
+
+/// A query with its walk, detached from the worker.
+pub(super) struct DeferredQuery {
+    pub walk: Box<Walk>,
+    pub block: Arc<Block>,
+    pub service: Arc<Service>,
+    pub socket: Arc<UdpSocket>,
+    pub to: ReplyTo,
+    /// The reply, if there is one.
+    pub out: Vec<u8>,
+}
+
+/// A query whose walk has ended, with the result still to be sent.
+pub(super) struct FinishedQuery {
+    pub query: DeferredQuery,
+    pub result: PacketResult,
+    /// Released when the reply is sent.
+    _permit: Permit,
+}
+
+impl DeferredQuery {
+    pub async fn finish(mut self, pending: Pending, permit: Permit) -> FinishedQuery {
+        let DeferredQuery { walk, block, service, out, .. } = &mut self;
+        let result = exchange::complete(service, walk, pending, block, out).await;
+        FinishedQuery { query: self, result, _permit: permit }
+    }
+
+    pub fn send(&self, bytes: &[u8]) {
+        match &self.service.backlog {
+            Some(backlog) => backlog.send(&self.socket, bytes, &self.to),
+            None => {
+                let _ = self.socket.send_to(bytes, &self.to);
+            }
+        }
+    }
+
+    pub fn stream(&mut self, mut messages: Box<dyn Messages>) {
+        let mut out = Vec::new();
+        while self.walk.stream_next(messages.as_mut(), &self.block, &self.service) {
+            if self.walk.encode(Some(&self.block), &mut out) {
+                self.send(&out);
+            }
+        }
+    }
+}
+
+impl FinishedQuery {
+    /// Completes a query on tokio and sends its reply from there.
+    pub fn move_to_tokio(future: QueryFuture<FinishedQuery>) {
+        runtime::handle().spawn(supervise::step_async(TASK, async { future.await.deliver() }));
+    }
+
+    /// Sends the reply without a batch.
+    pub fn deliver(self) {
+        let FinishedQuery { mut query, result, _permit } = self;
+        match result {
+            PacketResult::Reply => query.send(&query.out),
+            PacketResult::Streaming(messages, _) => query.stream(messages),
+            PacketResult::Nothing | PacketResult::Waiting(..) => {}
+        }
+    }
+}
