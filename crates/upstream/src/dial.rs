@@ -1,11 +1,11 @@
-//! How long a dial may take: twice what dials took lately, between one second and thirty.
+//! The dial timeout: twice the moving average of dial times, between one second and thirty.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 const MIN: Duration = Duration::from_secs(1);
 const MAX: Duration = Duration::from_secs(30);
-/// The newest dial moves the average by this part of the difference.
+/// The newest dial moves the average by the difference divided by this.
 const WEIGHT: f64 = 4.0;
 
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(crate) struct DialTime {
 }
 
 impl DialTime {
-    /// Starts generous: nothing is known yet, and a first dial over a bad line must not fail for it.
+    /// Starts with the maximum: a first dial over a slow network must not fail.
     pub(crate) fn new() -> DialTime {
         DialTime { average: AtomicU64::new(nanos(MAX / 2)) }
     }
@@ -31,7 +31,7 @@ impl DialTime {
     }
 
     pub(crate) fn observe(&self, took: Duration) {
-        // Two dials at once may lose one observation, which an estimate forgives.
+        // Two concurrent dials may lose one observation, which does not matter for an estimate.
         let average = self.average.load(Ordering::Relaxed) as f64;
         let next = average + (took.as_nanos() as f64 - average) / WEIGHT;
         self.average.store(next as u64, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Why there is no answer, in the words operators search for: those of Go's network library.
+//! Errors of an exchange, in the words of Go's network library, which operators search for.
 
 use std::fmt;
 use std::io;
@@ -10,21 +10,21 @@ use crate::Network;
 pub enum Error {
     /// The network failed.
     Net { op: Op, network: Network, from: Option<SocketAddr>, to: SocketAddr, cause: Cause },
-    /// The peer closed the connection instead of answering.
+    /// The upstream closed the connection instead of answering.
     Closed,
     /// The TLS handshake did not end in time.
     Handshake,
-    /// We refused the peer's TLS.
+    /// This side rejected the TLS handshake.
     Tls(String),
-    /// The peer refused ours.
+    /// The upstream rejected the TLS handshake with an alert.
     Alert(String),
-    /// HTTP failed, or did not answer with DNS.
+    /// HTTP failed, or the response is not a DNS message.
     Http { text: String, timeout: bool },
-    /// The reply has our id and another question. The caller tells its client FORMERR.
+    /// The reply has the id of the query and another question. The caller answers its client FORMERR.
     WrongQuestion,
-    /// The reply is ours and cannot be read.
+    /// The reply matches the query but cannot be decoded.
     Malformed,
-    /// What was to be sent is not a query with one question.
+    /// The packet to be sent is not a query with one question.
     InvalidQuery,
 }
 
@@ -38,7 +38,7 @@ pub enum Op {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     Timeout,
-    /// The system call and what it said.
+    /// The system call and its error.
     System(&'static str, String),
 }
 
@@ -52,15 +52,15 @@ impl Cause {
 }
 
 impl Error {
-    /// How it went there and from which of our addresses, if a connection had come about.
-    pub fn way(&self) -> Option<(Network, SocketAddr)> {
+    /// The network and the local address, if there was a connection.
+    pub fn connection(&self) -> Option<(Network, SocketAddr)> {
         match self {
             Error::Net { op: Op::Read | Op::Write, network, from: Some(from), .. } => Some((*network, *from)),
             _ => None,
         }
     }
 
-    /// Whether waiting ended it, rather than a refusal.
+    /// Whether a timeout caused it.
     pub fn is_timeout(&self) -> bool {
         matches!(
             self,
@@ -93,7 +93,7 @@ impl fmt::Display for Error {
             Error::Tls(text) => write!(f, "tls: {text}"),
             Error::Alert(text) => write!(f, "remote error: tls: {text}"),
             Error::Http { text, .. } => f.write_str(text),
-            Error::WrongQuestion => f.write_str("the reply answers another question"),
+            Error::WrongQuestion => f.write_str("the reply has another question than the query"),
             Error::Malformed => f.write_str("dns: malformed reply"),
             Error::InvalidQuery => f.write_str("proxy: invalid request"),
         }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn in_the_words_of_go() {
+    fn texts_are_those_of_go() {
         let to: SocketAddr = ([127, 0, 0, 1], 53).into();
         let from = Some(SocketAddr::from(([127, 0, 0, 1], 40000)));
         let refused = io::Error::from_raw_os_error(111);

@@ -1,4 +1,4 @@
-//! Probing an upstream that failed until it answers again.
+//! Health checks: probes an upstream that failed until it answers again.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -9,9 +9,9 @@ use wire::{Flags, Query, Rtype};
 
 use crate::Upstream;
 
-/// A probe that gets no answer in this time failed.
+/// The timeout of a probe.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(1);
-/// What connecting may take of a probe over TCP or TLS.
+/// The timeout of connecting for a probe over TCP or TLS.
 pub(crate) const DIAL_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
@@ -29,12 +29,12 @@ impl Prober {
 
     pub(crate) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
-        // Kept for a task that is about to wait, too.
+        // Also stops a task that is about to wait.
         self.stop.notify_one();
     }
 }
 
-/// Starts probing unless it goes on already. The task does not keep the upstream.
+/// Starts probing unless it already runs. The task does not keep the upstream alive.
 pub(crate) fn start(upstream: &Arc<Upstream>) {
     let prober = upstream.prober();
     if prober.stopped.load(Ordering::SeqCst) || prober.probing.swap(true, Ordering::SeqCst) {
@@ -60,7 +60,7 @@ pub(crate) fn start(upstream: &Arc<Upstream>) {
             upstream.measure().probe_failed();
             let _ =
                 prober.fails.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |fails| fails.checked_add(1));
-            // Nobody may need it any more by the time the pause is over.
+            // The upstream may be dropped during the pause.
             drop(upstream);
             tokio::time::sleep(interval).await;
         }

@@ -1,5 +1,5 @@
-//! DNS over HTTPS (RFC 8484): one HTTP/2 connection that all queries share, or HTTP/1.1 ones, one query at a time
-//! each, where the server speaks nothing newer.
+//! DNS over HTTPS (RFC 8484): one HTTP/2 connection that all queries share, or HTTP/1.1 connections with one query at a
+//! time each, if the server does not support HTTP/2.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,74 +19,74 @@ use tokio::time::timeout;
 
 use crate::error::Error;
 use crate::pool::{Lease, Limits, Pool};
-use crate::question::{Fit, Question};
+use crate::question::{Question, Verdict};
 use crate::stream::{self, Encryption};
-use crate::upstream::Heard;
+use crate::upstream::UpstreamReply;
 use crate::{Answer, DohMethod, Network, Options, tls};
 
 const TYPE: &str = "application/dns-message";
 const PATH: &str = "/dns-query";
-/// No message is longer, whatever the server says.
-const MOST: usize = 65_535;
-/// A connection that broke off knows why a moment later.
-const MOMENT: Duration = Duration::from_millis(100);
+/// The maximum size of a DNS message.
+const MAX_MESSAGE: usize = 65_535;
+/// How long to wait for the reason why a connection ended.
+const CLOSE_REASON_TIMEOUT: Duration = Duration::from_millis(100);
 
 type Body = Full<Bytes>;
 
 pub(crate) struct Https {
     encryption: Encryption,
-    /// What the server is called: the name in its certificate, or its address.
+    /// The name in the server's certificate, or its address.
     host: String,
     expire: Duration,
-    shared: Mutex<Option<Shared>>,
-    /// Held while dialing, so that a burst of queries makes one connection and not one each.
+    http2_connection: Mutex<Option<Http2Connection>>,
+    /// Locked while dialing, so that a burst of queries makes one connection and not one each.
     dialing: tokio::sync::Mutex<()>,
-    /// The server has shown that it does not speak HTTP/2.
-    is_old: AtomicBool,
-    single: Arc<Pool<Single>>,
+    /// The server chose HTTP/1.1.
+    is_http1_only: AtomicBool,
+    http1_pool: Arc<Pool<Http1Connection>>,
 }
 
 #[derive(Clone)]
-struct Shared {
+struct Http2Connection {
     send: http2::SendRequest<Body>,
     local: Option<SocketAddr>,
     used: Instant,
-    end: End,
+    close_reason: CloseReason,
 }
 
-struct Single {
+struct Http1Connection {
     send: http1::SendRequest<Body>,
     local: Option<SocketAddr>,
-    end: End,
+    close_reason: CloseReason,
 }
 
-/// Why a connection ended, as soon as it has; a request that goes down with it only knows that it did.
+/// Why a connection ended; the error of a request on it does not contain the reason.
 #[derive(Clone)]
-struct End(watch::Receiver<Option<String>>);
+struct CloseReason(watch::Receiver<Option<String>>);
 
-impl End {
+impl CloseReason {
     /// Runs the connection.
-    fn of(connection: impl Future<Output = Result<(), hyper::Error>> + Send + 'static) -> End {
-        let (tell, why) = watch::channel(None);
+    fn run(connection: impl Future<Output = Result<(), hyper::Error>> + Send + 'static) -> CloseReason {
+        let (sender, reason) = watch::channel(None);
         tokio::spawn(async move {
             let ended = connection.await;
-            tell.send_replace(Some(ended.map_or_else(|error| innermost(&error), |()| "EOF".to_owned())));
+            sender.send_replace(Some(ended.map_or_else(|error| innermost(&error), |()| "EOF".to_owned())));
         });
-        End(why)
+        CloseReason(reason)
     }
 
-    async fn why(mut self, error: &hyper::Error) -> String {
-        let known = timeout(MOMENT, self.0.wait_for(Option::is_some)).await;
+    async fn reason(mut self, error: &hyper::Error) -> String {
+        let known = timeout(CLOSE_REASON_TIMEOUT, self.0.wait_for(Option::is_some)).await;
         match known {
-            Ok(Ok(why)) => why.clone().unwrap_or_default(),
+            Ok(Ok(reason)) => reason.clone().unwrap_or_default(),
             _ => innermost(error),
         }
     }
 }
 
 enum Connection {
-    Shared(Shared),
-    Single(Lease<Single>),
+    Http2(Http2Connection),
+    Http1(Lease<Http1Connection>),
 }
 
 impl Https {
@@ -98,100 +98,100 @@ impl Https {
             encryption: Encryption { config: Arc::new(config), name: encryption.name },
             host: name.unwrap_or_else(|| options.addr.to_string()),
             expire: limits.expire,
-            shared: Mutex::new(None),
+            http2_connection: Mutex::new(None),
             dialing: tokio::sync::Mutex::new(()),
-            is_old: AtomicBool::new(false),
-            single: Pool::new(limits),
+            is_http1_only: AtomicBool::new(false),
+            http1_pool: Pool::new(limits),
         })
     }
 
     pub(crate) fn close(&self) {
-        self.single.close();
-        self.set_shared(None);
+        self.http1_pool.close();
+        self.set_http2_connection(None);
     }
 
-    /// One query within `limit`, from the dial to the last octet.
+    /// Sends one query and reads the answer, with the dial, within `limit`.
     pub(crate) async fn exchange(
         self: &Arc<Self>,
         options: &Options,
         question: &Question<'_>,
         method: DohMethod,
         limit: Duration,
-    ) -> Result<Heard, Error> {
-        let what = match method {
+    ) -> Result<UpstreamReply, Error> {
+        let operation = match method {
             DohMethod::Post => "Post",
             DohMethod::Get => "Get",
         };
-        let told = |text: String, timeout| {
-            let text = format!("{what} \"https://{}{PATH}\": {text}", options.addr);
+        let failed = |text: String, timeout| {
+            let text = format!("{operation} \"https://{}{PATH}\": {text}", options.addr);
             Error::Http { text, timeout }
         };
-        let asked = timeout(limit, self.ask(options, question, method));
-        let (mut message, local) = match asked.await {
+        let query = timeout(limit, self.query(options, question, method));
+        let (mut message, local) = match query.await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(told(error.to_string(), error.is_timeout())),
+            Ok(Err(error)) => return Err(failed(error.to_string(), error.is_timeout())),
             Err(_) => {
-                // The connection may be as dead as the query; the next one must not wait for it as well.
-                self.set_shared(None);
-                return Err(told("context deadline exceeded".into(), true));
+                // The connection may be dead; the next query must not wait for it as well.
+                self.set_http2_connection(None);
+                return Err(failed("context deadline exceeded".into(), true));
             }
         };
-        // HTTP says which answer belongs to which query, and some servers forget the id.
-        if let (Some(place), Some(id)) = (message.get_mut(..2), question.packet().get(..2)) {
-            place.copy_from_slice(id);
+        // HTTP matches answers to queries, and some servers do not return the id.
+        if let (Some(reply_id), Some(id)) = (message.get_mut(..2), question.packet().get(..2)) {
+            reply_id.copy_from_slice(id);
         }
-        match question.judge(&mut message, true) {
-            Fit::Stray | Fit::Broken => Err(Error::Malformed),
-            Fit::WrongQuestion => Err(Error::WrongQuestion),
-            Fit::Answer(rcode) => {
+        match question.check(&mut message, true) {
+            Verdict::Unrelated | Verdict::Malformed => Err(Error::Malformed),
+            Verdict::WrongQuestion => Err(Error::WrongQuestion),
+            Verdict::Answer(rcode) => {
                 question.restore(&mut message);
-                Ok(Heard { answer: Answer { message, network: Network::Tcp, local }, rcode })
+                Ok(UpstreamReply { answer: Answer { message, network: Network::Tcp, local }, rcode })
             }
         }
     }
 
-    async fn ask(
+    async fn query(
         self: &Arc<Self>,
         options: &Options,
         question: &Question<'_>,
         method: DohMethod,
     ) -> Result<(Vec<u8>, Option<SocketAddr>), Error> {
-        let mut kept = self.kept();
+        let mut existing = self.existing();
         loop {
-            let is_kept = kept.is_some();
-            let connection = match kept.take() {
+            let is_existing = existing.is_some();
+            let connection = match existing.take() {
                 Some(connection) => connection,
                 None => self.connect(options).await?,
             };
             match self.request(connection, question, method).await {
                 Ok(answer) => return check(answer),
-                // The server may close an idle connection at any time, and asking twice does no harm.
-                Err(_) if is_kept => self.set_shared(None),
-                Err((error, end)) => return Err(plain(end.why(&error).await)),
+                // The server may close an idle connection at any time, and sending a query twice does no harm.
+                Err(_) if is_existing => self.set_http2_connection(None),
+                Err((error, close_reason)) => return Err(http_error(close_reason.reason(&error).await)),
             }
         }
     }
 
-    /// A connection that is there already.
-    fn kept(&self) -> Option<Connection> {
-        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(connection) = &mut *shared {
+    /// An open connection, if there is one.
+    fn existing(&self) -> Option<Connection> {
+        let mut http2_connection = self.http2_connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = &mut *http2_connection {
             if !connection.send.is_closed() {
                 connection.used = Instant::now();
-                return Some(Connection::Shared(connection.clone()));
+                return Some(Connection::Http2(connection.clone()));
             }
-            *shared = None;
+            *http2_connection = None;
         }
-        drop(shared);
-        self.single.take().map(Connection::Single)
+        drop(http2_connection);
+        self.http1_pool.take().map(Connection::Http1)
     }
 
     async fn connect(self: &Arc<Self>, options: &Options) -> Result<Connection, Error> {
         let _turn;
-        if !self.is_old.load(Ordering::Relaxed) {
+        if !self.is_http1_only.load(Ordering::Relaxed) {
             _turn = self.dialing.lock().await;
-            // Somebody else may have connected while we waited.
-            if let Some(connection) = self.kept() {
+            // Another query may have connected meanwhile.
+            if let Some(connection) = self.existing() {
                 return Ok(connection);
             }
         }
@@ -202,15 +202,25 @@ impl Https {
         let bytes = TokioIo::new(tls);
         if is_http2 {
             let builder = http2::Builder::new(TokioExecutor::new()).timer(TokioTimer::new()).handshake(bytes);
-            let (send, connection) = builder.await.map_err(|error| plain(innermost(&error)))?;
-            let shared = Shared { send, local, used: Instant::now(), end: End::of(connection) };
-            self.set_shared(Some(shared.clone()));
+            let (send, connection) = builder.await.map_err(|error| http_error(innermost(&error)))?;
+            let http2_connection = Http2Connection {
+                send,
+                local,
+                used: Instant::now(),
+                close_reason: CloseReason::run(connection),
+            };
+            self.set_http2_connection(Some(http2_connection.clone()));
             self.close_when_idle();
-            return Ok(Connection::Shared(shared));
+            return Ok(Connection::Http2(http2_connection));
         }
-        self.is_old.store(true, Ordering::Relaxed);
-        let (send, connection) = http1::handshake(bytes).await.map_err(|error| plain(innermost(&error)))?;
-        Ok(Connection::Single(Lease::new(Single { send, local, end: End::of(connection) })))
+        self.is_http1_only.store(true, Ordering::Relaxed);
+        let (send, connection) =
+            http1::handshake(bytes).await.map_err(|error| http_error(innermost(&error)))?;
+        Ok(Connection::Http1(Lease::new(Http1Connection {
+            send,
+            local,
+            close_reason: CloseReason::run(connection),
+        })))
     }
 
     async fn request(
@@ -218,28 +228,30 @@ impl Https {
         connection: Connection,
         question: &Question<'_>,
         method: DohMethod,
-    ) -> Result<Asked, (hyper::Error, End)> {
+    ) -> Result<HttpResponse, (hyper::Error, CloseReason)> {
         match connection {
-            Connection::Shared(mut shared) => {
+            Connection::Http2(mut http2_connection) => {
                 let request = self.build(question, method, &format!("https://{}", self.host));
-                match shared.send.send_request(request).await {
-                    Ok(response) => Ok(Asked { answer: read(response).await, local: shared.local }),
-                    Err(error) => Err((error, shared.end)),
+                match http2_connection.send.send_request(request).await {
+                    Ok(response) => {
+                        Ok(HttpResponse { answer: read(response).await, local: http2_connection.local })
+                    }
+                    Err(error) => Err((error, http2_connection.close_reason)),
                 }
             }
-            Connection::Single(mut lease) => {
+            Connection::Http1(mut lease) => {
                 let request = self.build(question, method, "");
-                let single = &mut lease.socket;
-                let sent = match single.send.ready().await {
-                    Ok(()) => single.send.send_request(request).await,
+                let connection = &mut lease.socket;
+                let sent = match connection.send.ready().await {
+                    Ok(()) => connection.send.send_request(request).await,
                     Err(error) => Err(error),
                 };
-                let response = sent.map_err(|error| (error, single.end.clone()))?;
-                let (answer, local) = (read(response).await, single.local);
+                let response = sent.map_err(|error| (error, connection.close_reason.clone()))?;
+                let (answer, local) = (read(response).await, connection.local);
                 if answer.is_ok() {
-                    self.single.give(lease);
+                    self.http1_pool.put(lease);
                 }
-                Ok(Asked { answer, local })
+                Ok(HttpResponse { answer, local })
             }
         }
     }
@@ -261,7 +273,7 @@ impl Https {
         request.body(Full::new(body)).unwrap_or_default()
     }
 
-    /// Lets go of the shared connection when nobody used it for as long as sockets are kept.
+    /// Closes the http2_connection connection when it was not used for `expire`.
     fn close_when_idle(self: &Arc<Self>) {
         let https = Arc::downgrade(self);
         let expire = self.expire;
@@ -269,11 +281,12 @@ impl Https {
             loop {
                 tokio::time::sleep(expire.max(Duration::from_millis(10))).await;
                 let Some(https) = https.upgrade() else { return };
-                let mut shared = https.shared.lock().unwrap_or_else(PoisonError::into_inner);
-                match &*shared {
+                let mut http2_connection =
+                    https.http2_connection.lock().unwrap_or_else(PoisonError::into_inner);
+                match &*http2_connection {
                     Some(connection) if connection.used.elapsed() < expire => {}
                     _ => {
-                        *shared = None;
+                        *http2_connection = None;
                         return;
                     }
                 }
@@ -281,32 +294,32 @@ impl Https {
         });
     }
 
-    fn set_shared(&self, connection: Option<Shared>) {
-        *self.shared.lock().unwrap_or_else(PoisonError::into_inner) = connection;
+    fn set_http2_connection(&self, connection: Option<Http2Connection>) {
+        *self.http2_connection.lock().unwrap_or_else(PoisonError::into_inner) = connection;
     }
 }
 
-/// A response to a request: its body, or what is wrong with it.
-struct Asked {
+/// A response: its body or an error, and the local address.
+struct HttpResponse {
     answer: Result<Vec<u8>, String>,
     local: Option<SocketAddr>,
 }
 
-fn check(asked: Asked) -> Result<(Vec<u8>, Option<SocketAddr>), Error> {
-    asked.answer.map(|message| (message, asked.local)).map_err(plain)
+fn check(response: HttpResponse) -> Result<(Vec<u8>, Option<SocketAddr>), Error> {
+    response.answer.map(|message| (message, response.local)).map_err(http_error)
 }
 
 async fn read(response: Response<Incoming>) -> Result<Vec<u8>, String> {
     if response.status() != StatusCode::OK {
         return Err(format!("unexpected HTTP status {}", response.status()));
     }
-    match Limited::new(response.into_body(), MOST).collect().await {
+    match Limited::new(response.into_body(), MAX_MESSAGE).collect().await {
         Ok(body) => Ok(body.to_bytes().into()),
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// What is behind an error of the HTTP library, which by itself only tells what it was doing.
+/// The cause of an error of the HTTP library, whose own text only names the operation.
 fn innermost(error: &hyper::Error) -> String {
     let mut error: &(dyn std::error::Error + 'static) = error;
     loop {
@@ -320,6 +333,6 @@ fn innermost(error: &hyper::Error) -> String {
     }
 }
 
-fn plain(text: String) -> Error {
+fn http_error(text: String) -> Error {
     Error::Http { text, timeout: false }
 }

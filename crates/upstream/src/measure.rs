@@ -1,4 +1,4 @@
-//! What is counted about an upstream, under the names dashboards know.
+//! The metrics of an upstream, with CoreDNS's names.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use metrics::{Counter, Family, Histogram, buckets, registry};
 use wire::Rcode;
 
-/// Codes up to here have a place of their own; the others are looked up each time.
+/// Rcodes below this have a cached series; the others are looked up each time.
 const KNOWN_RCODES: usize = 24;
 
-/// The series of one upstream. Each is looked up once, at its first use: a series that was never touched is not
-/// shown, as Go's client has it.
+/// The series of one upstream. Each is looked up once, at its first use: as with Go's client, a series that was never
+/// used is not exposed.
 pub(crate) struct Measure {
     proxy_name: &'static str,
     to: String,
@@ -20,7 +20,7 @@ pub(crate) struct Measure {
     misses: [OnceLock<Arc<Counter>>; 3],
 }
 
-/// What the label `proto` tells apart.
+/// The values of the label `proto`.
 #[derive(Clone, Copy)]
 pub(crate) enum Proto {
     Udp,
@@ -51,18 +51,18 @@ impl Measure {
         }
     }
 
-    /// Our own probes and look-ups have no name and are not counted: nobody's dashboard asks for them.
-    fn is_silent(&self) -> bool {
+    /// The server's own probes and look-ups have no name and are not counted.
+    fn is_uncounted(&self) -> bool {
         self.proxy_name.is_empty()
     }
 
     pub(crate) fn answered(&self, rcode: Rcode, took: Duration) {
-        if self.is_silent() {
+        if self.is_uncounted() {
             return;
         }
         let took = took.as_secs_f64();
         match self.durations.get(usize::from(rcode.0)) {
-            Some(place) => place.get_or_init(|| self.duration(rcode)).observe(took),
+            Some(series) => series.get_or_init(|| self.duration(rcode)).observe(took),
             None => self.duration(rcode).observe(took),
         }
     }
@@ -80,7 +80,7 @@ impl Measure {
     }
 
     pub(crate) fn probe_failed(&self) {
-        if self.is_silent() {
+        if self.is_uncounted() {
             return;
         }
         self.failures.get_or_init(|| families().failures.with(&[self.proxy_name, &self.to])).inc();
@@ -94,11 +94,11 @@ impl Measure {
         self.count(&self.misses, &families().misses, proto);
     }
 
-    fn count(&self, places: &[OnceLock<Arc<Counter>>; 3], family: &Family<Counter>, proto: Proto) {
-        if self.is_silent() {
+    fn count(&self, series: &[OnceLock<Arc<Counter>>; 3], family: &Family<Counter>, proto: Proto) {
+        if self.is_uncounted() {
             return;
         }
-        places[proto as usize].get_or_init(|| family.with(&[self.proxy_name, &self.to, proto.label()])).inc();
+        series[proto as usize].get_or_init(|| family.with(&[self.proxy_name, &self.to, proto.label()])).inc();
     }
 }
 
@@ -113,7 +113,7 @@ fn families() -> &'static Families {
     static FAMILIES: OnceLock<Families> = OnceLock::new();
     FAMILIES.get_or_init(|| {
         const PER_PROTO: &[&str] = &["proxy_name", "to", "proto"];
-        // The names are ours alone, so registering cannot fail; if it did, we would count unseen.
+        // No other code registers these names, so this cannot fail; if it did, the counts would not be exposed.
         let counters = |name, help, labels| {
             registry()
                 .counters(name, help, labels)

@@ -1,4 +1,4 @@
-//! What can be said about an upstream.
+//! The options of an upstream.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wire::NameBuf;
 
-/// How a query travels, and what [`crate::Answer`] says it travelled by; TLS and HTTPS are TCP.
+/// The network of a query and of its [`crate::Answer`]; TLS and HTTPS are TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
     Udp,
@@ -25,7 +25,7 @@ impl fmt::Display for Network {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
-    /// Plain DNS over whatever network the query asks for.
+    /// Plain DNS over the network that the caller chooses.
     Dns,
     Tls,
     Https,
@@ -37,15 +37,15 @@ pub enum DohMethod {
     Get,
 }
 
-/// How to find out whether an upstream that failed is back.
+/// Health checks of an upstream that failed.
 #[derive(Clone, Debug)]
 pub struct Health {
-    /// Between two probes.
+    /// The time between two probes.
     pub interval: Duration,
     pub recursion_desired: bool,
-    /// Asked for its NS records; the answer does not matter.
+    /// The probe queries its NS records; any answer counts.
     pub domain: NameBuf,
-    /// Probe over TCP, for upstreams whose queries all go there.
+    /// Probe over TCP, for upstreams that are only queried over TCP.
     pub tcp: bool,
 }
 
@@ -53,24 +53,24 @@ pub struct Health {
 pub struct Options {
     pub scheme: Scheme,
     pub addr: SocketAddr,
-    /// Who owns the upstream: the label `proxy_name` of the metrics.
+    /// The plugin that owns the upstream: the label `proxy_name` of the metrics.
     pub proxy_name: &'static str,
-    /// The name in the certificate; without one it must be made out to the address.
+    /// The name in the certificate; without one the certificate must contain the address.
     pub server_name: Option<String>,
     /// An idle socket is closed after this time.
     pub expire: Duration,
-    /// A socket is closed at this age, busy or not.
+    /// A socket of this age is not used again.
     pub max_age: Option<Duration>,
-    /// Idle sockets kept per network; 0 leaves it to the client's own bound.
+    /// Maximum number of idle sockets per network; 0 is the built-in maximum.
     pub max_idle: usize,
     pub read_timeout: Duration,
-    /// The address queries come from.
+    /// The source address of queries.
     pub source: Option<IpAddr>,
     /// For TLS and HTTPS; without one the system's roots are trusted.
     pub tls: Option<Arc<rustls::ClientConfig>>,
     pub doh_method: DohMethod,
     pub health: Health,
-    /// Spell the question in random case and insist on it in the reply (0x20): more for a forger to guess.
+    /// Send the name in random case and require the same in the reply (0x20), which makes forging harder.
     pub mixed_case: bool,
 }
 

@@ -1,18 +1,18 @@
-//! Idle sockets, oldest first, until they are too old, too used or too many.
+//! A pool of idle sockets, least recently used first, limited by age, uses and number.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Never more idle sockets than this, whatever is configured: file descriptors are not endless.
-const MOST_IDLE: usize = 1000;
+/// Maximum number of idle sockets, whatever is configured: file descriptors are limited.
+const MAX_IDLE: usize = 1000;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) expire: Duration,
     pub(crate) max_age: Option<Duration>,
     pub(crate) max_uses: u32,
-    /// 0 for no other bound than our own.
+    /// 0 is the built-in maximum.
     pub(crate) max_idle: usize,
 }
 
@@ -28,7 +28,7 @@ struct State<C> {
     closed: bool,
 }
 
-/// A socket in use. Dropping it closes the socket; only [`Pool::give`] keeps it.
+/// A socket in use. Dropping it closes the socket; [`Pool::put`] returns it to the pool.
 pub(crate) struct Lease<C> {
     pub(crate) socket: C,
     created: Instant,
@@ -53,7 +53,7 @@ impl<C: Send + 'static> Pool<C> {
         self.limits
     }
 
-    /// The socket that waited longest, so that source ports take turns.
+    /// The socket that was idle longest, so that source ports rotate.
     pub(crate) fn take(&self) -> Option<Lease<C>> {
         let now = Instant::now();
         let mut state = self.state();
@@ -65,11 +65,11 @@ impl<C: Send + 'static> Pool<C> {
         None
     }
 
-    pub(crate) fn give(self: &Arc<Self>, mut lease: Lease<C>) {
+    pub(crate) fn put(self: &Arc<Self>, mut lease: Lease<C>) {
         let now = Instant::now();
         lease.used = now;
         lease.uses += 1;
-        let most = if self.limits.max_idle == 0 { MOST_IDLE } else { self.limits.max_idle.min(MOST_IDLE) };
+        let most = if self.limits.max_idle == 0 { MAX_IDLE } else { self.limits.max_idle.min(MAX_IDLE) };
         let mut state = self.state();
         if state.closed || lease.uses >= self.limits.max_uses || state.idle.len() >= most {
             return;
@@ -81,20 +81,20 @@ impl<C: Send + 'static> Pool<C> {
         }
     }
 
-    /// Closes what is idle, now and from now on; sockets in use end with their query.
+    /// Closes idle sockets and keeps none from now on; sockets in use are closed after their query.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.closed = true;
         state.idle.clear();
     }
 
-    /// Closes expired sockets in the background for as long as there are idle ones. It does not keep the pool.
+    /// Closes expired sockets in the background while there are idle ones. The task does not keep the pool alive.
     fn sweep(self: &Arc<Self>) {
         let pool = Arc::downgrade(self);
-        let pause = self.limits.expire.clamp(Duration::from_millis(10), Duration::from_secs(10));
+        let interval = self.limits.expire.clamp(Duration::from_millis(10), Duration::from_secs(10));
         tokio::spawn(async move {
             loop {
-                tokio::time::sleep(pause).await;
+                tokio::time::sleep(interval).await;
                 let Some(pool) = pool.upgrade() else { return };
                 let now = Instant::now();
                 let mut state = pool.state();
@@ -132,21 +132,21 @@ mod tests {
     #[tokio::test]
     async fn first_in_first_out_within_limits() {
         let pool = Pool::new(Limits { max_idle: 2, ..limits() });
-        (1..=3).for_each(|n| pool.give(Lease::new(n)));
+        (1..=3).for_each(|n| pool.put(Lease::new(n)));
         assert_eq!((taken(&pool), taken(&pool), taken(&pool)), (Some(1), Some(2), None));
 
         let pool = Pool::new(limits());
-        (0..2 * MOST_IDLE).for_each(|n| pool.give(Lease::new(n)));
-        assert_eq!(std::iter::from_fn(|| pool.take()).count(), MOST_IDLE);
+        (0..2 * MAX_IDLE).for_each(|n| pool.put(Lease::new(n)));
+        assert_eq!(std::iter::from_fn(|| pool.take()).count(), MAX_IDLE);
     }
 
     #[tokio::test]
-    async fn a_socket_wears_out() {
+    async fn a_socket_has_a_maximum_of_uses() {
         let pool = Pool::new(limits());
-        pool.give(Lease::new(()));
+        pool.put(Lease::new(()));
         for _ in 0..2 {
             let lease = pool.take().expect("used less than three times");
-            pool.give(lease);
+            pool.put(lease);
         }
         assert!(pool.take().is_none());
     }
@@ -154,15 +154,15 @@ mod tests {
     #[tokio::test]
     async fn a_closed_pool_keeps_nothing() {
         let pool = Pool::new(limits());
-        pool.give(Lease::new(()));
+        pool.put(Lease::new(()));
         pool.close();
         assert!(pool.take().is_none());
-        pool.give(Lease::new(()));
+        pool.put(Lease::new(()));
         assert!(pool.take().is_none());
     }
 
     #[tokio::test]
-    async fn idle_and_old_sockets_are_closed_though_nobody_asks() {
+    async fn idle_and_old_sockets_are_closed_in_the_background() {
         let short = Duration::from_millis(30);
         for limits in
             [Limits { expire: short, ..limits() }, Limits { expire: short, max_age: Some(short), ..limits() }]
@@ -170,7 +170,7 @@ mod tests {
             let pool = Pool::new(limits);
             let socket = Arc::new(());
             for _ in 0..2 {
-                pool.give(Lease::new(Arc::clone(&socket)));
+                pool.put(Lease::new(Arc::clone(&socket)));
                 tokio::time::sleep(5 * short).await;
                 assert_eq!(Arc::strong_count(&socket), 1);
             }

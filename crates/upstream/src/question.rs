@@ -1,43 +1,44 @@
-//! A query on its way: what was sent, and whether a packet that came back answers it.
+//! A query to an upstream: the packet sent, and whether a received packet answers it.
 
 use std::cell::RefCell;
 
 use wire::{Flags, NameBuf, Query, Rcode, Reply};
 
 use crate::Error;
-use crate::owners::Sieve;
+use crate::bailiwick::BailiwickFilter;
 
 /// Id, flags and counts.
 const HEADER: usize = 12;
 
-/// A query as it goes out, with what the client sent in mind.
+/// A query as sent to an upstream, with the client's original packet.
 pub(crate) struct Question<'a> {
     original: &'a [u8],
     packet: Vec<u8>,
-    /// Where the name ends; type and class follow.
+    /// The end of the name; type and class follow.
     name_end: usize,
-    exact: bool,
+    /// The reply must repeat the name in the same case (0x20).
+    case_sensitive: bool,
 }
 
-/// What a packet is to a question.
+/// The result of checking a packet against a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fit {
-    /// The answer, with its code, to which OPT may add.
+pub(crate) enum Verdict {
+    /// The answer, with its rcode including the extended bits of OPT.
     Answer(Rcode),
-    /// Ours by its id, not by its question.
+    /// The id matches, the question does not.
     WrongQuestion,
-    /// Ours, but its records cannot be read.
-    Broken,
-    /// Somebody else's, or nobody's.
-    Stray,
+    /// Id and question match, but the records cannot be decoded.
+    Malformed,
+    /// No reply, or one with another id.
+    Unrelated,
 }
 
 impl<'a> Question<'a> {
-    /// A copy of the query under an id nobody can foresee, spelt in random case if `mixed_case`.
+    /// A copy of the query with a random id, and with the name in random case if `mixed_case`.
     pub(crate) fn new(original: &'a [u8], mixed_case: bool) -> Result<Question<'a>, Error> {
         let mut question = Question::with_id(original, rand::random())?;
         if mixed_case {
-            question.exact = true;
+            question.case_sensitive = true;
             mix_case(&mut question.packet[HEADER..question.name_end]);
         }
         Ok(question)
@@ -49,54 +50,54 @@ impl<'a> Question<'a> {
         }
         let mut name = NameBuf::root();
         let name_end = name.read(original, HEADER).map_err(|_| Error::InvalidQuery)?;
-        // A pointer in the question could only point into the header.
+        // A compression pointer in the question could only point into the header.
         if original.get(HEADER..name_end) != Some(name.wire()) || original.len() < name_end + 4 {
             return Err(Error::InvalidQuery);
         }
         let mut packet = original.to_vec();
         packet[..2].copy_from_slice(&id.to_be_bytes());
-        Ok(Question { original, packet, name_end, exact: false })
+        Ok(Question { original, packet, name_end, case_sensitive: false })
     }
 
     pub(crate) fn packet(&self) -> &[u8] {
         &self.packet
     }
 
-    /// Judges a packet; `whole` is false for one that was cut on arrival. An answer is left with the records that
-    /// belong to the question.
-    pub(crate) fn judge(&self, reply: &mut Vec<u8>, whole: bool) -> Fit {
-        let Some(bits) = word(reply, 2) else { return Fit::Stray };
+    /// Checks a packet; `whole` is false for one that was truncated on receipt. Of an answer, records that do not belong
+    /// to the question are removed.
+    pub(crate) fn check(&self, reply: &mut Vec<u8>, whole: bool) -> Verdict {
+        let Some(bits) = word(reply, 2) else { return Verdict::Unrelated };
         if reply.len() < HEADER || reply[..2] != self.packet[..2] || bits & Flags::QR.0 == 0 {
-            return Fit::Stray;
+            return Verdict::Unrelated;
         }
         let mut name = NameBuf::root();
         let (Some(1), Ok(end)) = (word(reply, 4), name.read(reply, HEADER)) else {
-            return Fit::WrongQuestion;
+            return Verdict::WrongQuestion;
         };
-        let asked = &self.packet[HEADER..self.name_end];
+        let sent = &self.packet[HEADER..self.name_end];
         let same_name =
-            if self.exact { name.wire() == asked } else { name.wire().eq_ignore_ascii_case(asked) };
-        // Written out as we did: who points into the header or elsewhere cannot have a good reason.
+            if self.case_sensitive { name.wire() == sent } else { name.wire().eq_ignore_ascii_case(sent) };
+        // The name must be uncompressed, as it was sent: there is no good reason for a pointer.
         if !same_name || end != self.name_end || reply.get(end..end + 4) != Some(self.type_and_class()) {
-            return Fit::WrongQuestion;
+            return Verdict::WrongQuestion;
         }
         match decode(reply) {
-            Some(rcode) if whole => Fit::Answer(rcode),
-            _ => Fit::Broken,
+            Some(rcode) if whole => Verdict::Answer(rcode),
+            _ => Verdict::Malformed,
         }
     }
 
-    /// Gives a fitting reply the id and the spelling the client used.
+    /// Restores the client's id and spelling of the name in a reply.
     pub(crate) fn restore(&self, reply: &mut [u8]) {
         reply[..2].copy_from_slice(&self.original[..2]);
-        if self.exact {
+        if self.case_sensitive {
             reply[HEADER..self.name_end].copy_from_slice(&self.original[HEADER..self.name_end]);
         }
     }
 
-    /// What is left of a reply that fits but cannot be read: header and question, truncated, so that the client
-    /// comes back over TCP. Gives its code.
-    pub(crate) fn cut(&self, reply: &mut Vec<u8>) -> Rcode {
+    /// Reduces a malformed reply to header and question with TC set, so that the client retries over TCP. Returns its
+    /// rcode.
+    pub(crate) fn truncate(&self, reply: &mut Vec<u8>) -> Rcode {
         reply.truncate(self.name_end + 4);
         reply[2] |= (Flags::TC.0 >> 8) as u8;
         reply[6..HEADER].fill(0);
@@ -108,16 +109,17 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The code of a reply that can be read from end to end. What does not belong in it is taken out.
+/// Decodes a reply, removes records that do not belong to the question and returns the rcode; None if it is malformed.
 fn decode(message: &mut Vec<u8>) -> Option<Rcode> {
     thread_local! {
-        /// Kept for its room: reading a reply costs no allocation.
-        static READER: RefCell<(Reply, Sieve)> = RefCell::new((Reply::new(), Sieve::default()));
+        /// Kept for its capacity: decoding a reply costs no allocation.
+        static READER: RefCell<(Reply, BailiwickFilter)> =
+            RefCell::new((Reply::new(), BailiwickFilter::default()));
     }
-    READER.with_borrow_mut(|(reply, sieve)| {
+    READER.with_borrow_mut(|(reply, bailiwick)| {
         let (id, question) = reply.decode(message)?;
-        if sieve.sift(reply, &question) {
-            // Without EDNS of the query's, the reply keeps its own.
+        if bailiwick.filter(reply, &question) {
+            // This query has no EDNS, so the encoder keeps the reply's own OPT.
             let mut query = Query::ask(question.name(), question.qtype);
             query.id = id;
             query.question.qclass = question.qclass;
@@ -165,56 +167,56 @@ mod tests {
     }
 
     #[test]
-    fn what_fits() {
+    fn verdicts() {
         let packet = query();
         let question = Question::new(&packet, false).expect("a query");
         type Change = fn(&mut Vec<u8>);
-        let cases: [(&str, Change, Fit); 15] = [
-            ("as asked", |_| {}, Fit::Answer(Rcode(0))),
-            ("with a code", |r| r[3] |= 3, Fit::Answer(Rcode(3))),
-            ("another case", |r| r[13..16].make_ascii_uppercase(), Fit::Answer(Rcode(0))),
+        let cases: [(&str, Change, Verdict); 15] = [
+            ("as asked", |_| {}, Verdict::Answer(Rcode(0))),
+            ("with a code", |r| r[3] |= 3, Verdict::Answer(Rcode(3))),
+            ("another case", |r| r[13..16].make_ascii_uppercase(), Verdict::Answer(Rcode(0))),
             (
                 "with OPT",
                 |r| {
                     r[11] = 1;
                     r.extend([0, 0, 41, 4, 0xD0, 1, 0, 0, 0, 0, 0]);
                 },
-                Fit::Answer(Rcode(16)),
+                Verdict::Answer(Rcode(16)),
             ),
-            ("another id", |r| r[1] ^= 1, Fit::Stray),
-            ("a query", |r| r[2] &= 0x7F, Fit::Stray),
-            ("short", |r| r.truncate(11), Fit::Stray),
-            ("empty", |r| r.clear(), Fit::Stray),
-            ("another name", |r| r[13] = b'x', Fit::WrongQuestion),
-            ("another type", |r| r[12 + 17 + 1] = 28, Fit::WrongQuestion),
-            ("another class", |r| r[12 + 17 + 3] = 3, Fit::WrongQuestion),
+            ("another id", |r| r[1] ^= 1, Verdict::Unrelated),
+            ("a query", |r| r[2] &= 0x7F, Verdict::Unrelated),
+            ("short", |r| r.truncate(11), Verdict::Unrelated),
+            ("empty", |r| r.clear(), Verdict::Unrelated),
+            ("another name", |r| r[13] = b'x', Verdict::WrongQuestion),
+            ("another type", |r| r[12 + 17 + 1] = 28, Verdict::WrongQuestion),
+            ("another class", |r| r[12 + 17 + 3] = 3, Verdict::WrongQuestion),
             (
                 "no question",
                 |r| {
                     r[5] = 0;
                     r.truncate(12);
                 },
-                Fit::WrongQuestion,
+                Verdict::WrongQuestion,
             ),
-            ("half a question", |r| r.truncate(20), Fit::WrongQuestion),
-            ("promises", |r| r[7] = 1, Fit::Answer(Rcode(0))),
+            ("half a question", |r| r.truncate(20), Verdict::WrongQuestion),
+            ("promises", |r| r[7] = 1, Verdict::Answer(Rcode(0))),
             (
                 "half a record",
                 |r| {
                     r[7] = 1;
                     r.extend([0, 0, 1]);
                 },
-                Fit::Broken,
+                Verdict::Malformed,
             ),
         ];
-        for (what, change, fit) in cases {
-            assert_eq!(question.judge(&mut reply(&question, change), true), fit, "{what}");
+        for (what, change, verdict) in cases {
+            assert_eq!(question.check(&mut reply(&question, change), true), verdict, "{what}");
         }
-        assert_eq!(question.judge(&mut reply(&question, |_| {}), false), Fit::Broken);
+        assert_eq!(question.check(&mut reply(&question, |_| {}), false), Verdict::Malformed);
     }
 
     #[test]
-    fn a_mixed_name_must_come_back_as_it_went() {
+    fn a_mixed_case_name_must_be_repeated_exactly() {
         let packet = query();
         // A name of 13 letters stays as it was once in 8192 times.
         let question = std::iter::repeat_with(|| Question::new(&packet, true).expect("a query"))
@@ -222,12 +224,12 @@ mod tests {
             .expect("random case");
         assert!(question.packet()[12..].eq_ignore_ascii_case(&packet[12..]));
         let mut good = reply(&question, |_| {});
-        assert_eq!(question.judge(&mut good, true), Fit::Answer(Rcode(0)));
+        assert_eq!(question.check(&mut good, true), Verdict::Answer(Rcode(0)));
         question.restore(&mut good);
         assert_eq!((&good[..2], &good[12..]), (&packet[..2], &packet[12..]));
         let lower = reply(&question, |r| r[12..29].make_ascii_lowercase());
         let upper = reply(&question, |r| r[12..29].make_ascii_uppercase());
-        let is_wrong = |mut reply: Vec<u8>| question.judge(&mut reply, true) == Fit::WrongQuestion;
+        let is_wrong = |mut reply: Vec<u8>| question.check(&mut reply, true) == Verdict::WrongQuestion;
         assert!(is_wrong(lower) || is_wrong(upper));
     }
 

@@ -12,11 +12,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 
 use crate::error::{Cause, Error, Op};
-use crate::question::{Fit, Question};
-use crate::upstream::Heard;
+use crate::question::{Question, Verdict};
+use crate::upstream::UpstreamReply;
 use crate::{Answer, Network, Options, tls};
 
-/// Plain or encrypted, the bytes of DNS are the same.
+/// A byte stream, plain or encrypted.
 pub(crate) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
 
@@ -26,20 +26,20 @@ pub(crate) struct Connection {
     to: SocketAddr,
 }
 
-/// What a connection is encrypted with.
+/// The TLS configuration of a connection.
 #[derive(Clone)]
 pub(crate) struct Encryption {
     pub(crate) config: Arc<rustls::ClientConfig>,
     pub(crate) name: ServerName<'static>,
 }
 
-/// Why an exchange failed, and whether the peer had closed the connection before it said anything.
+/// Why an exchange failed, and whether the upstream closed the connection before it sent anything.
 pub(crate) struct Failure {
     pub(crate) error: Error,
     pub(crate) unanswered: bool,
 }
 
-/// Connects, and shakes hands if there is `encryption`, all within `limit`.
+/// Connects, with a TLS handshake if there is `encryption`, within `limit`.
 pub(crate) async fn dial(
     options: &Options,
     encryption: Option<&Encryption>,
@@ -53,8 +53,8 @@ pub(crate) async fn dial(
     let bytes: Box<dyn Bytes> = match encryption {
         None => Box::new(stream),
         Some(encryption) => {
-            let shaken = timeout_at(deadline, handshake(encryption, stream)).await;
-            Box::new(shaken.unwrap_or(Err(Error::Handshake))?)
+            let encrypted = timeout_at(deadline, handshake(encryption, stream)).await;
+            Box::new(encrypted.unwrap_or(Err(Error::Handshake))?)
         }
     };
     Ok(Connection { bytes, local, to })
@@ -71,7 +71,7 @@ pub(crate) async fn connect(options: &Options) -> Result<TcpStream, Error> {
         socket.bind(SocketAddr::new(source, 0)).map_err(failed("bind"))?;
     }
     let stream = socket.connect(options.addr).await.map_err(failed("connect"))?;
-    // A query is one small write; waiting for more of it would only delay.
+    // A query is one small write; Nagle's algorithm would only delay it.
     let _ = stream.set_nodelay(true);
     Ok(stream)
 }
@@ -102,20 +102,20 @@ impl Connection {
         question: &Question<'_>,
         write_timeout: Duration,
         read_timeout: Duration,
-    ) -> Result<Heard, Failure> {
+    ) -> Result<UpstreamReply, Failure> {
         let mut unanswered = true;
-        self.ask(question, write_timeout, read_timeout, &mut unanswered)
+        self.query(question, write_timeout, read_timeout, &mut unanswered)
             .await
             .map_err(|error| Failure { error, unanswered })
     }
 
-    async fn ask(
+    async fn query(
         &mut self,
         question: &Question<'_>,
         write_timeout: Duration,
         read_timeout: Duration,
         unanswered: &mut bool,
-    ) -> Result<Heard, Error> {
+    ) -> Result<UpstreamReply, Error> {
         let packet = question.packet();
         let length = u16::try_from(packet.len()).map_err(|_| Error::InvalidQuery)?;
         let mut framed = Vec::with_capacity(packet.len() + 2);
@@ -151,14 +151,17 @@ impl Connection {
                 }
                 Ok(Ok(message)) => message,
             };
-            let rcode = match question.judge(&mut message, true) {
-                Fit::Stray => continue,
-                Fit::WrongQuestion => return Err(Error::WrongQuestion),
-                Fit::Broken => return Err(Error::Malformed),
-                Fit::Answer(rcode) => rcode,
+            let rcode = match question.check(&mut message, true) {
+                Verdict::Unrelated => continue,
+                Verdict::WrongQuestion => return Err(Error::WrongQuestion),
+                Verdict::Malformed => return Err(Error::Malformed),
+                Verdict::Answer(rcode) => rcode,
             };
             question.restore(&mut message);
-            return Ok(Heard { answer: Answer { message, network: Network::Tcp, local: self.local }, rcode });
+            return Ok(UpstreamReply {
+                answer: Answer { message, network: Network::Tcp, local: self.local },
+                rcode,
+            });
         }
     }
 
@@ -177,7 +180,7 @@ impl Connection {
     }
 }
 
-/// Whether the other side has gone, rather than the network.
+/// Whether the upstream closed the connection, as opposed to a network failure.
 fn is_close(error: &io::Error) -> bool {
     matches!(
         error.kind(),

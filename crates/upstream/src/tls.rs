@@ -1,4 +1,4 @@
-//! What is trusted, and what TLS errors are called.
+//! TLS client configurations, and the texts of TLS errors.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -12,15 +12,15 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore};
 
 use crate::Error;
-use crate::verifier::{Verifier, is_authority};
+use crate::verifier::{Verifier, is_ca_certificate};
 
-/// A client configuration from the arguments of a Corefile: nothing, `CA`, `CERT KEY` or `CERT KEY CA`. Without
-/// a CA the system's roots are trusted.
+/// A client configuration from the arguments of a directive: none, `CA`, `CERT KEY` or `CERT KEY CA`. Without a CA the
+/// system's root certificates are trusted.
 pub fn tls_config(files: &[PathBuf]) -> Result<ClientConfig, String> {
     load_tls(files).map(|(config, _)| config)
 }
 
-/// The same with a fingerprint of what is in the files: certificates are renewed under the same names.
+/// The same with a hash of the files' contents: certificates are renewed under the same file names.
 pub fn load_tls(files: &[PathBuf]) -> Result<(ClientConfig, u64), String> {
     let mut reader = Reader(DefaultHasher::new());
     let (identity, ca) = match files {
@@ -69,11 +69,11 @@ fn load_identity(reader: &mut Reader, cert: &Path, key: &Path) -> Result<Identit
 
 fn load_verifier(reader: &mut Reader, ca: &Path, provider: Arc<CryptoProvider>) -> Result<Verifier, String> {
     let pem = reader.read(ca).map_err(|error| format!("error reading {}: {error}", ca.display()))?;
-    // The reason is missing in the original too; people search for this line.
+    // As in CoreDNS, without the reason; operators search for this line.
     Verifier::new(certificates(&pem), provider).ok_or_else(|| "could not read root certs: %!s(<nil>)".into())
 }
 
-/// Those that can be read; without any, every handshake fails and says so.
+/// The system's root certificates that can be parsed; without any, every handshake fails with an error.
 fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
@@ -84,7 +84,7 @@ fn certificates(pem: &[u8]) -> Vec<CertificateDer<'static>> {
     CertificateDer::pem_slice_iter(pem).filter_map(Result::ok).collect()
 }
 
-/// Reads files and remembers what was in them.
+/// Reads files and hashes their contents.
 struct Reader(DefaultHasher);
 
 impl Reader {
@@ -96,29 +96,29 @@ impl Reader {
     }
 }
 
-/// The name a certificate must be for: the configured one or else the address.
+/// The name that a certificate must contain: the configured one or else the address.
 pub(crate) fn server_name(configured: Option<&str>, addr: SocketAddr) -> ServerName<'static> {
     configured
         .and_then(|name| ServerName::try_from(name.trim_end_matches('.').to_owned()).ok())
         .unwrap_or_else(|| ServerName::IpAddress(addr.ip().into()))
 }
 
-/// A failed handshake. The commonest reasons have the words of Go's library.
+/// The error of a failed handshake; the most common reasons in the words of Go's library.
 pub(crate) fn error(error: &io::Error) -> Error {
     Error::Tls(match reason(error) {
         Some(rustls::Error::InvalidCertificate(certificate)) => {
-            format!("failed to verify certificate: x509: {}", untrusted(certificate))
+            format!("failed to verify certificate: x509: {}", certificate_error_text(certificate))
         }
-        Some(rustls::Error::AlertReceived(alert)) => return Error::Alert(told(*alert)),
+        Some(rustls::Error::AlertReceived(alert)) => return Error::Alert(alert_text(*alert)),
         Some(other) => other.to_string(),
         None => golang::system_error(error),
     })
 }
 
-/// What the peer said about our certificate, if it said anything: in TLS 1.3 that comes after the handshake.
+/// The upstream's alert about the client certificate, if there is one: in TLS 1.3 it arrives after the handshake.
 pub(crate) fn alert(error: &io::Error) -> Option<Error> {
     match reason(error)? {
-        rustls::Error::AlertReceived(alert) => Some(Error::Alert(told(*alert))),
+        rustls::Error::AlertReceived(alert) => Some(Error::Alert(alert_text(*alert))),
         _ => None,
     }
 }
@@ -127,8 +127,8 @@ fn reason(error: &io::Error) -> Option<&rustls::Error> {
     error.get_ref()?.downcast_ref()
 }
 
-/// The alerts operators meet.
-fn told(alert: AlertDescription) -> String {
+/// Go's text of an alert, for the common ones.
+fn alert_text(alert: AlertDescription) -> String {
     let text = match alert {
         AlertDescription::HandshakeFailure => "handshake failure",
         AlertDescription::BadCertificate => "bad certificate",
@@ -148,13 +148,13 @@ fn told(alert: AlertDescription) -> String {
     text.to_owned()
 }
 
-fn untrusted(why: &CertificateError) -> String {
+fn certificate_error_text(why: &CertificateError) -> String {
     use CertificateError::{
         BadSignature, Expired, ExpiredContext, NotValidForNameContext, NotValidYet, NotValidYetContext,
         UnknownIssuer,
     };
     match why {
-        // A bad signature is what an authority of the same name with another key leaves.
+        // An authority of the same name with another key causes a bad signature.
         UnknownIssuer | BadSignature => "certificate signed by unknown authority".into(),
         Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. } => {
             "certificate has expired or is not yet valid".into()
@@ -174,8 +174,8 @@ fn untrusted(why: &CertificateError) -> String {
                 }
             }
         }
-        authority if is_authority(authority) => {
-            "certificate is that of an authority, and none of the trusted ones".into()
+        authority if is_ca_certificate(authority) => {
+            "certificate is a CA certificate and not one of the trusted certificates".into()
         }
         other => other.to_string(),
     }

@@ -8,15 +8,15 @@ use tokio::net::UdpSocket;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::error::{Cause, Error, Op};
-use crate::question::{Fit, Question};
-use crate::upstream::Heard;
+use crate::question::{Question, Verdict};
+use crate::upstream::UpstreamReply;
 use crate::{Answer, Network};
 
-/// A socket is replaced after this many queries, so that its port is not worth finding out.
+/// A socket is replaced after this many queries, so that guessing its port is not worthwhile.
 pub(crate) const MAX_USES: u32 = 100;
 
-/// Connected, so that the kernel drops what comes from elsewhere and reports refusals; bound to port 0, so that
-/// it draws the source port at random.
+/// Opens a socket: connected, so that the kernel drops packets from elsewhere and reports ICMP errors; bound to port 0,
+/// so that the kernel chooses a random source port.
 pub(crate) fn open(to: SocketAddr, source: Option<IpAddr>) -> Result<std::net::UdpSocket, Error> {
     let any = match to {
         SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
@@ -24,8 +24,8 @@ pub(crate) fn open(to: SocketAddr, source: Option<IpAddr>) -> Result<std::net::U
     };
     let failed = |call| move |error: io::Error| dial_error(to, source, call, &error);
     let socket = std::net::UdpSocket::bind((source.unwrap_or(any), 0)).map_err(failed("bind"))?;
-    // On its own Linux reports closed ports only, and a query to a network that cannot be reached would wait for its
-    // timeout. Where the option is not to be had, it does.
+    // By default Linux reports closed ports only, and a query to an unreachable network would run into its timeout.
+    // Where the option is not available, it does.
     let _ = net::report_icmp_errors(&socket, to);
     socket.connect(to).map_err(failed("connect"))?;
     socket.set_nonblocking(true).map_err(failed("socket"))?;
@@ -52,8 +52,7 @@ pub(crate) fn dial_error(
     }
 }
 
-/// Sends the question and waits for what fits it. Packets under another id are skipped: they answer nobody, or
-/// come from somebody who guesses.
+/// Sends the question and waits for a matching reply. Packets with another id are skipped: they are late or forged.
 pub(crate) async fn exchange(
     socket: &UdpSocket,
     to: SocketAddr,
@@ -61,7 +60,7 @@ pub(crate) async fn exchange(
     size: u16,
     write_timeout: Duration,
     read_timeout: Duration,
-) -> Result<Heard, Error> {
+) -> Result<UpstreamReply, Error> {
     let local = socket.local_addr().ok();
     let failed = |op, cause| Error::Net { op, network: Network::Udp, from: local, to, cause };
     match timeout(write_timeout, socket.send(question.packet())).await {
@@ -70,8 +69,8 @@ pub(crate) async fn exchange(
         Ok(Ok(_)) => {}
     }
     let deadline = Instant::now() + read_timeout;
-    let size = room(size);
-    // One octet more than fits tells a packet that was cut on arrival.
+    let size = reply_limit(size);
+    // One octet more than the limit, to recognize a packet that was truncated on receipt.
     let mut message = Vec::with_capacity(size + 1);
     loop {
         message.clear();
@@ -80,32 +79,32 @@ pub(crate) async fn exchange(
             Ok(Err(error)) => return Err(failed(Op::Read, Cause::system("read", &error))),
             Ok(Ok(_)) => {}
         }
-        if let Some(heard) = hear(&mut message, local, question, size) {
-            return heard;
+        if let Some(reply) = check_reply(&mut message, local, question, size) {
+            return reply;
         }
     }
 }
 
-/// The octets of reply the client takes.
-pub(crate) fn room(size: u16) -> usize {
+/// The maximum size of a reply to the client, in octets.
+pub(crate) fn reply_limit(size: u16) -> usize {
     usize::from(size.max(512))
 }
 
-/// What a packet says; None if it does not belong to the question at all.
-pub(crate) fn hear(
+/// Makes an answer of a packet; None if it does not belong to the question.
+pub(crate) fn check_reply(
     message: &mut Vec<u8>,
     local: Option<SocketAddr>,
     question: &Question<'_>,
     size: usize,
-) -> Option<Result<Heard, Error>> {
+) -> Option<Result<UpstreamReply, Error>> {
     let whole = message.len() <= size;
-    let rcode = match question.judge(message, whole) {
-        Fit::Stray => return None,
-        Fit::WrongQuestion => return Some(Err(Error::WrongQuestion)),
-        Fit::Answer(rcode) => rcode,
-        Fit::Broken => question.cut(message),
+    let rcode = match question.check(message, whole) {
+        Verdict::Unrelated => return None,
+        Verdict::WrongQuestion => return Some(Err(Error::WrongQuestion)),
+        Verdict::Answer(rcode) => rcode,
+        Verdict::Malformed => question.truncate(message),
     };
     question.restore(message);
     let answer = Answer { message: std::mem::take(message), network: Network::Udp, local };
-    Some(Ok(Heard { answer, rcode }))
+    Some(Ok(UpstreamReply { answer, rcode }))
 }

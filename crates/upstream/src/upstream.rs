@@ -1,4 +1,4 @@
-//! One address that answers queries: its pools, its health, its numbers.
+//! One upstream address: its pools, health and metrics.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use wire::Rcode;
 
 use crate::dial::DialTime;
 use crate::health::{self, Prober};
-use crate::here::{self, Gate, Landed};
 use crate::https::Https;
 use crate::measure::{Measure, Proto};
 use crate::pool::{Lease, Limits, Pool};
 use crate::question::Question;
 use crate::stream::{self, Connection, Encryption};
+use crate::worker_udp::{self, WorkerReply, WorkerState};
 use crate::{DohMethod, Error, Network, Options, Scheme, tls, udp};
 
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ pub struct Upstream {
     options: Options,
     label: String,
     udp: Arc<Pool<UdpSocket>>,
-    gate: Arc<Gate>,
+    worker_state: Arc<WorkerState>,
     streams: Arc<Pool<Connection>>,
     encryption: Option<Encryption>,
     https: Option<Arc<Https>>,
@@ -32,19 +32,19 @@ pub struct Upstream {
     measure: Measure,
 }
 
-/// What an upstream said.
+/// The answer of an upstream.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The whole reply under the id of the query.
+    /// The whole reply, with the id of the caller's query.
     pub message: Vec<u8>,
-    /// How it came.
+    /// The network it arrived over.
     pub network: Network,
-    /// Our own address on the way there.
+    /// The local address of the socket.
     pub local: Option<SocketAddr>,
 }
 
-/// An answer, and its code for the metrics.
-pub(crate) struct Heard {
+/// An answer, and its rcode for the metrics.
+pub(crate) struct UpstreamReply {
     pub(crate) answer: Answer,
     pub(crate) rcode: Rcode,
 }
@@ -67,7 +67,7 @@ impl Upstream {
         };
         Arc::new(Upstream {
             udp: Pool::new(limits(udp::MAX_USES)),
-            gate: Arc::default(),
+            worker_state: Arc::default(),
             streams: Pool::new(limits(u32::MAX)),
             encryption,
             https,
@@ -79,19 +79,19 @@ impl Upstream {
         })
     }
 
-    /// `127.0.0.1:53`: the label `to` and what metadata calls the upstream.
+    /// `127.0.0.1:53`: the metrics label `to` and the metadata value.
     pub fn label(&self) -> &str {
         &self.label
     }
 
-    /// Asks once. `packet` is a whole query with any id; the answer has its id put back to that one. `udp_size` is
-    /// what the client can take over UDP; a longer reply comes back empty and truncated.
+    /// Sends one query, without retries. `packet` is a whole query with any id; the answer has the same id. `udp_size`
+    /// is the client's UDP payload size; a longer reply is returned empty and truncated.
     pub async fn exchange(&self, packet: &[u8], network: Network, udp_size: u16) -> Result<Answer, Error> {
         self.exchange_by(packet, network, udp_size, None).await
     }
 
-    /// The same, where connecting over TCP or TLS ends at `connect_by` even if dials may take longer. What follows
-    /// has limits of its own: two seconds to write and `read_timeout` to read. HTTPS does all within `read_timeout`.
+    /// The same with a deadline for connecting over TCP or TLS. After that the limits are two seconds to write and
+    /// `read_timeout` to read. HTTPS does everything within `read_timeout`.
     pub async fn exchange_by(
         &self,
         packet: &[u8],
@@ -100,9 +100,9 @@ impl Upstream {
         connect_by: Option<Instant>,
     ) -> Result<Answer, Error> {
         let start = Instant::now();
-        let heard = match (self.options.scheme, network) {
+        let reply = match (self.options.scheme, network) {
             (Scheme::Dns, Network::Udp) => self.over_udp(&self.question(packet)?, udp_size).await,
-            // Boxed, since a query that waits for UDP need not have room for a handshake.
+            // Boxed, so that the future of a UDP query does not contain a handshake.
             (Scheme::Dns, Network::Tcp) => {
                 Box::pin(self.over_stream(&self.question(packet)?, Proto::Tcp, connect_by)).await
             }
@@ -114,26 +114,26 @@ impl Upstream {
                 Box::pin(self.over_https(packet, options.doh_method, options.read_timeout)).await
             }
         }?;
-        self.measure.answered(heard.rcode, start.elapsed());
-        Ok(heard.answer)
+        self.measure.answered(reply.rcode, start.elapsed());
+        Ok(reply.answer)
     }
 
-    /// Whether more than `max_fails` probes in a row failed; 0 takes every upstream for good.
+    /// Whether more than `max_fails` probes in a row failed; with 0 an upstream is never down.
     pub fn is_down(&self, max_fails: u32) -> bool {
         self.prober.is_down(max_fails)
     }
 
-    /// Probes in the background, unless that goes on already, until the first reply of any kind. Must be called
-    /// on a runtime.
+    /// Starts probing in the background, unless it already runs, until the first reply of any kind. Must be called on a
+    /// tokio runtime.
     pub fn check_health(self: &Arc<Self>) {
         health::start(self);
     }
 
-    /// Ends probing for good and closes idle sockets. Queries that still come, from a configuration that is on
-    /// its way out, are sent over sockets of their own.
+    /// Stops probing for good and closes idle sockets. Later queries, from a configuration that is being replaced, each
+    /// use a new socket.
     pub fn stop(&self) {
         self.prober.stop();
-        self.gate.stop();
+        self.worker_state.stop();
         self.udp.close();
         self.streams.close();
         if let Some(https) = &self.https {
@@ -157,47 +157,52 @@ impl Upstream {
         Question::new(packet, self.options.mixed_case)
     }
 
-    async fn over_udp(&self, question: &Question<'_>, size: u16) -> Result<Heard, Error> {
-        match self.over_udp_here(question, size).await {
-            Some(heard) => heard,
+    async fn over_udp(&self, question: &Question<'_>, size: u16) -> Result<UpstreamReply, Error> {
+        match self.over_worker_udp(question, size).await {
+            Some(reply) => reply,
             None => Box::pin(self.over_pooled_udp(question, size)).await,
         }
     }
 
-    /// On the thread of a worker, over sockets of that thread.
-    async fn over_udp_here(&self, question: &Question<'_>, size: u16) -> Option<Result<Heard, Error>> {
+    /// Over sockets of the worker's own thread. None if that is not possible.
+    async fn over_worker_udp(
+        &self,
+        question: &Question<'_>,
+        size: u16,
+    ) -> Option<Result<UpstreamReply, Error>> {
         let Options { addr, source, read_timeout, .. } = self.options;
-        let to = here::To { gate: &self.gate, addr, source, limits: self.udp.limits(), read_timeout };
-        let taken = match here::ask(&to, question.packet(), udp::room(size))? {
-            Ok(taken) => taken,
+        let state = &self.worker_state;
+        let target = worker_udp::Target { state, addr, source, limits: self.udp.limits(), read_timeout };
+        let sent = match worker_udp::send(&target, question.packet(), udp::reply_limit(size))? {
+            Ok(sent) => sent,
             Err(error) => {
                 self.measure.miss(Proto::Udp);
                 return Some(Err(error));
             }
         };
-        match taken.dialed {
+        match sent.dialed {
             None => self.measure.hit(Proto::Udp),
             Some(took) => {
                 self.measure.miss(Proto::Udp);
                 self.dial_time.observe(took);
             }
         }
-        match taken.waiting.await {
-            Landed::Packet(mut bytes, way) => {
-                let heard = udp::hear(&mut bytes, way.local, question, udp::room(size));
-                if !matches!(heard, Some(Ok(_))) {
-                    here::distrust(way);
+        match sent.reply.await {
+            WorkerReply::Packet(mut bytes, socket) => {
+                let reply = udp::check_reply(&mut bytes, socket.local, question, udp::reply_limit(size));
+                if !matches!(reply, Some(Ok(_))) {
+                    worker_udp::retire(socket);
                 }
-                heard
+                reply
             }
-            Landed::Failed(op, cause, way) => {
-                Some(Err(Error::Net { op, network: Network::Udp, from: way.local, to: addr, cause }))
+            WorkerReply::Failed(op, cause, socket) => {
+                Some(Err(Error::Net { op, network: Network::Udp, from: socket.local, to: addr, cause }))
             }
-            Landed::Elsewhere => None,
+            WorkerReply::Unavailable => None,
         }
     }
 
-    async fn over_pooled_udp(&self, question: &Question<'_>, size: u16) -> Result<Heard, Error> {
+    async fn over_pooled_udp(&self, question: &Question<'_>, size: u16) -> Result<UpstreamReply, Error> {
         let lease = match self.udp.take() {
             Some(lease) => {
                 self.measure.hit(Proto::Udp);
@@ -215,7 +220,7 @@ impl Upstream {
         let answer =
             udp::exchange(&lease.socket, to, question, size, WRITE_TIMEOUT, self.options.read_timeout)
                 .await?;
-        self.udp.give(lease);
+        self.udp.put(lease);
         Ok(answer)
     }
 
@@ -224,15 +229,15 @@ impl Upstream {
         question: &Question<'_>,
         proto: Proto,
         connect_by: Option<Instant>,
-    ) -> Result<Heard, Error> {
+    ) -> Result<UpstreamReply, Error> {
         if let Some(mut lease) = self.streams.take() {
             self.measure.hit(proto);
             match lease.socket.exchange(question, WRITE_TIMEOUT, self.options.read_timeout).await {
-                Ok(heard) => {
-                    self.streams.give(lease);
-                    return Ok(heard);
+                Ok(reply) => {
+                    self.streams.put(lease);
+                    return Ok(reply);
                 }
-                // The peer may close an idle connection at any time; the query has not been seen.
+                // The upstream may close an idle connection at any time; it has not seen the query.
                 Err(failure) if failure.unanswered => {}
                 Err(failure) => return Err(failure.error),
             }
@@ -245,23 +250,28 @@ impl Upstream {
         self.dial_time.observe(start.elapsed());
         let mut lease = Lease::new(dialed?);
         match lease.socket.exchange(question, WRITE_TIMEOUT, self.options.read_timeout).await {
-            Ok(heard) => {
-                self.streams.give(lease);
-                Ok(heard)
+            Ok(reply) => {
+                self.streams.put(lease);
+                Ok(reply)
             }
             Err(failure) => Err(failure.error),
         }
     }
 
-    /// Everything about it is encrypted and belongs to one request, so its id is zero, which caches like.
-    async fn over_https(&self, packet: &[u8], method: DohMethod, limit: Duration) -> Result<Heard, Error> {
+    /// With the id 0, which HTTP caches need (RFC 8484 §4.1): encryption protects against forged replies.
+    async fn over_https(
+        &self,
+        packet: &[u8],
+        method: DohMethod,
+        limit: Duration,
+    ) -> Result<UpstreamReply, Error> {
         let Some(https) = &self.https else { return Err(Error::Tls("no configuration".into())) };
         let question = Question::with_id(packet, 0)?;
         https.exchange(&self.options, &question, method, limit).await
     }
 
-    /// One probe, over a socket of its own: a pool of dead connections must not hide that the upstream is back.
-    /// Whatever says anything about the probe is alive.
+    /// Sends one probe over a new socket: a pool of dead connections must not hide that the upstream is back. Any reply
+    /// counts, also an invalid one.
     pub(crate) async fn probe(&self) -> bool {
         let packet = health::query(self);
         let Ok(question) = Question::new(&packet, false) else { return false };
@@ -289,7 +299,7 @@ impl Upstream {
     }
 }
 
-/// TLS for the schemes that have it. Reads the system's roots if nothing else is configured, which is slow
+/// TLS for the schemes that use it. Without a configuration it reads the system's root certificates, which is slow
 /// enough to be done once.
 fn encryption(options: &Options) -> Option<Encryption> {
     if options.scheme == Scheme::Dns {

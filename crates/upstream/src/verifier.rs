@@ -1,4 +1,4 @@
-//! Which servers are trusted.
+//! Verification of server certificates.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme};
 
-/// Trusts what webpki trusts and, as Go does, a server that shows one of the trusted certificates itself: also one
-/// that is an authority's, which `openssl req -x509` makes, and one whose issuer is unknown.
+/// Trusts what webpki trusts and, as Go does, a server that presents one of the trusted certificates itself: also a CA
+/// certificate, which `openssl req -x509` makes, and one whose issuer is unknown.
 #[derive(Debug)]
 pub(crate) struct Verifier {
     webpki: Arc<WebPkiServerVerifier>,
@@ -18,7 +18,7 @@ pub(crate) struct Verifier {
 }
 
 impl Verifier {
-    /// None if no certificate can be read.
+    /// None if no certificate can be parsed.
     pub(crate) fn new(
         trusted: Vec<CertificateDer<'static>>,
         provider: Arc<CryptoProvider>,
@@ -30,18 +30,18 @@ impl Verifier {
     }
 }
 
-/// Whether only the place of a certificate in a chain is wrong. webpki looks at the times first.
+/// Whether an error concerns only the certificate's chain. webpki checks the validity period first.
 fn is_about_chain(error: &Error) -> bool {
     match error {
-        // A bad signature is what an issuer of the same name leaves.
+        // Another issuer of the same name causes a bad signature.
         Error::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature) => true,
-        Error::InvalidCertificate(error) => is_authority(error),
+        Error::InvalidCertificate(error) => is_ca_certificate(error),
         _ => false,
     }
 }
 
-/// Whether webpki refuses a server that shows the certificate of an authority.
-pub(crate) fn is_authority(error: &CertificateError) -> bool {
+/// Whether webpki rejected a server because it presents a CA certificate.
+pub(crate) fn is_ca_certificate(error: &CertificateError) -> bool {
     let CertificateError::Other(OtherError(error)) = error else { return false };
     matches!(error.downcast_ref(), Some(webpki::Error::CaUsedAsEndEntity))
 }

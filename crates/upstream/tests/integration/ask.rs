@@ -1,4 +1,4 @@
-//! What all tests ask, and how they tell what came back.
+//! Queries and summaries of answers, shared by all tests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use testkit::scripted_upstream::{ScriptedUpstream, Step};
 use upstream::{Answer, Error, Network, Options, Scheme, Upstream};
 use wire::{NameBuf, Query, Rtype};
 
-/// The id of every query; what goes over the wire has another one.
+/// The id of every query; on the wire it is another one.
 pub const ID: u16 = 0xBEEF;
 
 pub fn query(name: &str) -> Vec<u8> {
@@ -21,7 +21,7 @@ pub fn good() -> Step {
     Step::address("192.0.2.1", 300).unwrap()
 }
 
-/// An upstream that does not wait long.
+/// An upstream with a short timeout.
 pub fn to(server: &ScriptedUpstream, change: impl FnOnce(&mut Options)) -> Arc<Upstream> {
     let mut options = Options::new(Scheme::Dns, server.addr());
     options.read_timeout = Duration::from_millis(500);
@@ -33,8 +33,8 @@ pub async fn ask(upstream: &Upstream, name: &str, network: Network) -> Result<An
     upstream.exchange(&query(name), network, 512).await
 }
 
-/// Code, flags and answers in one line, or the error with its ports left out.
-pub fn told(result: &Result<Answer, Error>) -> String {
+/// Rcode, flags and answers in one line, or the error without ports.
+pub fn summary(result: &Result<Answer, Error>) -> String {
     match result {
         Ok(answer) => {
             let message = Message::decode(&answer.message);
@@ -52,7 +52,7 @@ pub fn without_ports(text: &str) -> String {
     parts.fold(first, |out, part| out + "HOST" + part.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
-/// The value of a metric of this upstream, 0 if it is not shown.
+/// The value of a metric of this upstream, 0 if it is not exposed.
 pub fn metric(name: &str, labels: &str) -> f64 {
     let start = format!("{name}{{{labels}}} ");
     let text = metrics::registry().encode();

@@ -23,7 +23,7 @@ async fn down_and_up_again() {
     let upstream = to(&server, |options| options.health.interval = INTERVAL);
     assert!(!upstream.is_down(1));
     server.switch_off();
-    // However often it is said, one probe goes on.
+    // Repeated calls start one task.
     for _ in 0..10 {
         upstream.check_health();
     }
@@ -31,7 +31,7 @@ async fn down_and_up_again() {
     assert!(!upstream.is_down(0) && !upstream.is_down(1000));
     let labels = format!("proxy_name=\"forward\",to=\"{}\"", server.addr());
     assert!(metric("coredns_proxy_healthcheck_failures_total", &labels) >= 4.0);
-    // REFUSED, which is all this server says, is an answer.
+    // REFUSED, the only reply of this server, is an answer.
     server.switch_on().unwrap();
     until("up", || !upstream.is_down(1)).await;
     tokio::time::sleep(4 * INTERVAL).await;
@@ -39,13 +39,13 @@ async fn down_and_up_again() {
     assert_eq!(seen.len(), 1, "probing ends with the first answer");
     assert_eq!((seen[0].name.as_str(), seen[0].qtype, seen[0].transport), (".", 2, Transport::Udp));
     assert_eq!(seen[0].packet[2], 1, "recursion desired");
-    // And may begin again.
+    // Probing can start again.
     upstream.check_health();
     until("probed", || server.total() == 2).await;
 }
 
 #[tokio::test]
-async fn any_answer_will_do() {
+async fn any_answer_counts() {
     for step in [Step::Servfail, Step::Lame, Step::Broken, Step::WrongQuestion, Step::Oversize] {
         let server = ScriptedUpstream::start().unwrap();
         let upstream = to(&server, |options| options.health.interval = INTERVAL);
@@ -59,7 +59,7 @@ async fn any_answer_will_do() {
 }
 
 #[tokio::test]
-async fn probes_are_asked_as_configured() {
+async fn probes_are_as_configured() {
     type Change = fn(&mut Options);
     let cases: [(Change, &str, u8, Transport); 3] = [
         (|options| options.health.recursion_desired = false, ".", 0, Transport::Udp),
@@ -82,7 +82,7 @@ async fn probes_are_asked_as_configured() {
 }
 
 #[tokio::test]
-async fn stopping_ends_it() {
+async fn stop_ends_probing() {
     let server = ScriptedUpstream::start().unwrap();
     server.switch_off();
     let upstream = to(&server, |options| options.health.interval = INTERVAL);

@@ -3,12 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod ask;
+mod bailiwick;
 mod health;
 mod https;
-mod owners;
 mod reactor;
 mod secure_server;
-mod shared;
 mod tcp;
 mod tls;
 mod udp;
+mod worker_udp;

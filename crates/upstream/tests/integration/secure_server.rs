@@ -22,7 +22,7 @@ use tokio_rustls::server::TlsStream;
 use upstream::rustls;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Speaks {
+pub enum Protocol {
     Dns,
     Http1,
     Http2,
@@ -30,29 +30,29 @@ pub enum Speaks {
 
 pub struct SecureServer {
     pub addr: SocketAddr,
-    pub told: Arc<Told>,
+    pub state: Arc<ServerState>,
     certificate: CertifiedKey<KeyPair>,
     folder: TempDir,
 }
 
-/// What the server saw, and how it shall behave.
+/// The queries the server received, and how it behaves.
 #[derive(Default)]
-pub struct Told {
+pub struct ServerState {
     pub connections: AtomicUsize,
     pub queries: AtomicUsize,
     pub last: std::sync::Mutex<Vec<u8>>,
-    /// Close each connection behind its first answer.
+    /// Close each connection after its first answer.
     pub close: AtomicBool,
     /// Answer 503.
     pub fail: AtomicBool,
 }
 
 impl SecureServer {
-    pub async fn start(speaks: Speaks) -> SecureServer {
-        SecureServer::with(speaks, self_signed(|_| {})).await
+    pub async fn start(protocol: Protocol) -> SecureServer {
+        SecureServer::with(protocol, self_signed(|_| {})).await
     }
 
-    pub async fn with(speaks: Speaks, certificate: CertifiedKey<KeyPair>) -> SecureServer {
+    pub async fn with(protocol: Protocol, certificate: CertifiedKey<KeyPair>) -> SecureServer {
         let key = PrivateKeyDer::try_from(certificate.signing_key.serialize_der()).unwrap();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
@@ -61,32 +61,32 @@ impl SecureServer {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.cert.der().clone()], key)
             .unwrap();
-        config.alpn_protocols = match speaks {
-            Speaks::Dns => vec![],
-            Speaks::Http1 => vec![b"http/1.1".to_vec()],
-            Speaks::Http2 => vec![b"h2".to_vec()],
+        config.alpn_protocols = match protocol {
+            Protocol::Dns => vec![],
+            Protocol::Http1 => vec![b"http/1.1".to_vec()],
+            Protocol::Http2 => vec![b"h2".to_vec()],
         };
         let acceptor = TlsAcceptor::from(Arc::new(config));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
-        let told = Arc::new(Told::default());
+        let state = Arc::new(ServerState::default());
         tokio::spawn({
-            let told = Arc::clone(&told);
+            let state = Arc::clone(&state);
             async move {
                 while let Ok((stream, _)) = listener.accept().await {
-                    let (acceptor, told) = (acceptor.clone(), Arc::clone(&told));
+                    let (acceptor, state) = (acceptor.clone(), Arc::clone(&state));
                     tokio::spawn(async move {
                         let Ok(stream) = acceptor.accept(stream).await else { return };
-                        told.connections.fetch_add(1, Ordering::SeqCst);
-                        serve(stream, speaks, told).await;
+                        state.connections.fetch_add(1, Ordering::SeqCst);
+                        serve(stream, protocol, state).await;
                     });
                 }
             }
         });
-        SecureServer { addr, told, certificate, folder: tempfile::tempdir().unwrap() }
+        SecureServer { addr, state, certificate, folder: tempfile::tempdir().unwrap() }
     }
 
-    /// The certificate that signs itself, as a file.
+    /// The self-signed certificate, as a file.
     pub fn ca(&self) -> PathBuf {
         let path = self.folder.path().join("ca.pem");
         std::fs::write(&path, self.certificate.cert.pem()).unwrap();
@@ -100,7 +100,7 @@ impl SecureServer {
     }
 }
 
-/// What servers show, and how it is signed.
+/// The parameters of the servers' certificates.
 pub fn parameters() -> CertificateParams {
     CertificateParams::new(vec!["127.0.0.1".to_owned(), "dns.test".to_owned()]).unwrap()
 }
@@ -111,7 +111,7 @@ pub fn self_signed(change: impl FnOnce(&mut CertificateParams)) -> CertifiedKey<
     CertifiedKey { cert: parameters.self_signed(&signing_key).unwrap(), signing_key }
 }
 
-impl Told {
+impl ServerState {
     fn answer(&self, query: &[u8]) -> Vec<u8> {
         self.queries.fetch_add(1, Ordering::SeqCst);
         *self.last.lock().unwrap() = query.to_vec();
@@ -122,26 +122,26 @@ impl Told {
     }
 }
 
-async fn serve(mut stream: TlsStream<TcpStream>, speaks: Speaks, told: Arc<Told>) {
-    if speaks == Speaks::Dns {
+async fn serve(mut stream: TlsStream<TcpStream>, protocol: Protocol, state: Arc<ServerState>) {
+    if protocol == Protocol::Dns {
         while let Ok(length) = stream.read_u16().await {
             let mut query = vec![0; usize::from(length)];
             stream.read_exact(&mut query).await.unwrap();
-            let reply = told.answer(&query);
+            let reply = state.answer(&query);
             stream.write_u16(reply.len() as u16).await.unwrap();
             stream.write_all(&reply).await.unwrap();
             stream.flush().await.unwrap();
-            if told.close.load(Ordering::SeqCst) {
+            if state.close.load(Ordering::SeqCst) {
                 let _ = stream.shutdown().await;
                 return;
             }
         }
         return;
     }
-    let close = told.close.load(Ordering::SeqCst);
-    let service = service_fn(move |request| respond(request, Arc::clone(&told)));
+    let close = state.close.load(Ordering::SeqCst);
+    let service = service_fn(move |request| respond(request, Arc::clone(&state)));
     let bytes = TokioIo::new(stream);
-    if speaks == Speaks::Http1 {
+    if protocol == Protocol::Http1 {
         let _ = hyper::server::conn::http1::Builder::new()
             .keep_alive(!close)
             .serve_connection(bytes, service)
@@ -155,9 +155,9 @@ async fn serve(mut stream: TlsStream<TcpStream>, speaks: Speaks, told: Arc<Told>
 
 async fn respond(
     request: Request<Incoming>,
-    told: Arc<Told>,
+    state: Arc<ServerState>,
 ) -> Result<Response<Full<Bytes>>, std::convert::Infallible> {
-    if told.fail.load(Ordering::SeqCst) {
+    if state.fail.load(Ordering::SeqCst) {
         return Ok(Response::builder().status(503).body(Full::new(Bytes::new())).unwrap());
     }
     assert_eq!(request.uri().path(), "/dns-query");
@@ -172,5 +172,5 @@ async fn respond(
             request.into_body().collect().await.unwrap().to_bytes().to_vec()
         }
     };
-    Ok(Response::new(Full::new(Bytes::from(told.answer(&query)))))
+    Ok(Response::new(Full::new(Bytes::from(state.answer(&query)))))
 }

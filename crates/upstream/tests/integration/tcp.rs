@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 use testkit::scripted_upstream::{Accept, ScriptedUpstream, Step};
 use upstream::Network::Tcp;
 
-use crate::ask::{ask, good, metric, to, told};
+use crate::ask::{ask, good, metric, summary, to};
 
 #[tokio::test]
 async fn answers_and_other_messages() {
@@ -19,7 +19,7 @@ async fn answers_and_other_messages() {
         ("closed instead", Step::Close, "EOF"),
         ("another id", Step::WrongId, timeout),
         ("another id first", Step::All(vec![Step::WrongId, good()]), right),
-        ("another question", Step::WrongQuestion, "the reply answers another question"),
+        ("another question", Step::WrongQuestion, "the reply has another question than the query"),
         ("unreadable records", Step::Broken, "dns: malformed reply"),
         ("garbage", Step::Garbage, timeout),
         ("SERVFAIL", Step::Servfail, "2 qr,rd,ra"),
@@ -28,7 +28,7 @@ async fn answers_and_other_messages() {
     let upstream = to(&server, |_| {});
     for (what, step, expected) in cases {
         server.on("x", [step]);
-        assert_eq!(told(&ask(&upstream, "x.example.", Tcp).await), expected, "{what}");
+        assert_eq!(summary(&ask(&upstream, "x.example.", Tcp).await), expected, "{what}");
     }
     server.on("big", [Step::Oversize]);
     let answer = ask(&upstream, "big.", Tcp).await.unwrap();
@@ -69,13 +69,13 @@ async fn a_fresh_connection_that_is_closed_is_an_error() {
 }
 
 #[tokio::test]
-async fn nobody_there() {
+async fn connection_refused() {
     let server = ScriptedUpstream::start().unwrap();
     server.otherwise([good()]);
     let upstream = to(&server, |_| {});
     ask(&upstream, "x.", Tcp).await.unwrap();
     server.switch_off();
-    assert_eq!(told(&ask(&upstream, "x.", Tcp).await), "dial tcp HOST: connect: connection refused");
+    assert_eq!(summary(&ask(&upstream, "x.", Tcp).await), "dial tcp HOST: connect: connection refused");
     server.switch_on().unwrap();
     assert!(ask(&upstream, "x.", Tcp).await.is_ok());
 }

@@ -10,8 +10,8 @@ use testkit::scripted_upstream::ScriptedUpstream;
 use upstream::Network::{Tcp, Udp};
 use upstream::{Options, Scheme, Upstream, tls_config};
 
-use crate::ask::{ask, query, told};
-use crate::secure_server::{SecureServer, Speaks, parameters, self_signed};
+use crate::ask::{ask, query, summary};
+use crate::secure_server::{Protocol, SecureServer, parameters, self_signed};
 
 fn to(server: &SecureServer, name: Option<&str>, files: &[PathBuf]) -> Arc<Upstream> {
     let mut options = Options::new(Scheme::Tls, server.addr);
@@ -22,54 +22,54 @@ fn to(server: &SecureServer, name: Option<&str>, files: &[PathBuf]) -> Arc<Upstr
 
 #[tokio::test]
 async fn dns_over_tls() {
-    let server = SecureServer::start(Speaks::Dns).await;
+    let server = SecureServer::start(Protocol::Dns).await;
     for name in [None, Some("dns.test"), Some("dns.test.")] {
         let upstream = to(&server, name, &[server.ca()]);
         for network in [Udp, Tcp] {
             let answer = ask(&upstream, "x.", network).await;
-            assert_eq!(told(&answer), "0 qr,rd,ra", "{name:?}");
+            assert_eq!(summary(&answer), "0 qr,rd,ra", "{name:?}");
             assert_eq!(answer.unwrap().network, Tcp);
         }
     }
-    assert_eq!(server.told.connections.load(Ordering::SeqCst), 3, "one for each upstream");
+    assert_eq!(server.state.connections.load(Ordering::SeqCst), 3, "one for each upstream");
 
-    // A client certificate is sent if there is one; this server does not ask for it.
+    // A client certificate is sent if there is one; this server does not request it.
     let upstream = to(&server, None, &[server.ca(), server.key(), server.ca()]);
     assert!(ask(&upstream, "x.", Tcp).await.is_ok());
 }
 
 #[tokio::test]
 async fn closed_connections_are_replaced() {
-    let server = SecureServer::start(Speaks::Dns).await;
-    server.told.close.store(true, Ordering::SeqCst);
+    let server = SecureServer::start(Protocol::Dns).await;
+    server.state.close.store(true, Ordering::SeqCst);
     let upstream = to(&server, None, &[server.ca()]);
     for _ in 0..3 {
-        assert_eq!(told(&ask(&upstream, "x.", Tcp).await), "0 qr,rd,ra");
-        // Time for the close to arrive, or not: both must do.
+        assert_eq!(summary(&ask(&upstream, "x.", Tcp).await), "0 qr,rd,ra");
+        // The close may have arrived or not: both must work.
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(server.told.connections.load(Ordering::SeqCst), 3);
+    assert_eq!(server.state.connections.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
-async fn who_is_not_trusted_is_not_asked() {
-    let server = SecureServer::start(Speaks::Dns).await;
-    let other = SecureServer::start(Speaks::Dns).await;
+async fn untrusted_servers_receive_no_query() {
+    let server = SecureServer::start(Protocol::Dns).await;
+    let other = SecureServer::start(Protocol::Dns).await;
     let unknown = "tls: failed to verify certificate: x509: certificate signed by unknown authority";
     let cases = [(None, vec![other.ca()], unknown), (None, vec![], unknown)];
     for (name, files, expected) in cases {
         let upstream = to(&server, name, &files);
-        assert_eq!(told(&ask(&upstream, "x.", Tcp).await), expected);
+        assert_eq!(summary(&ask(&upstream, "x.", Tcp).await), expected);
     }
     for (name, text) in [
         ("elsewhere.test", "certificate is valid for dns.test, not elsewhere.test"),
         ("192.0.2.1", "certificate is valid for 127.0.0.1, not 192.0.2.1"),
     ] {
         let upstream = to(&server, Some(name), &[server.ca()]);
-        let error = told(&ask(&upstream, "x.", Tcp).await);
+        let error = summary(&ask(&upstream, "x.", Tcp).await);
         assert_eq!(error.strip_prefix("tls: failed to verify certificate: x509: "), Some(text), "{error}");
     }
-    assert_eq!(server.told.queries.load(Ordering::SeqCst), 0);
+    assert_eq!(server.state.queries.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn a_trusted_certificate_may_be_the_servers_own() {
         authority(parameters);
         parameters.not_after = date_time_ymd(2020, 1, 1);
     };
-    // Signed by somebody nobody knows.
+    // Signed by an unknown issuer.
     let issued = |by: &str| {
         let mut issuer = CertificateParams::default();
         issuer.distinguished_name.push(DnType::CommonName, by);
@@ -93,7 +93,7 @@ async fn a_trusted_certificate_may_be_the_servers_own() {
     let other = self_signed(authority).cert.pem();
     let good = "0 qr,rd,ra";
     let unknown = "certificate signed by unknown authority";
-    let is_authority = "certificate is that of an authority, and none of the trusted ones";
+    let is_authority = "certificate is a CA certificate and not one of the trusted certificates";
     let cases = [
         ("an authority's", self_signed(authority), None, "dns.test", good),
         ("an authority's, by address", self_signed(authority), None, "127.0.0.1", good),
@@ -115,8 +115,8 @@ async fn a_trusted_certificate_may_be_the_servers_own() {
         let folder = tempfile::tempdir().unwrap();
         let ca = folder.path().join("ca.pem");
         std::fs::write(&ca, pem).unwrap();
-        let server = SecureServer::with(Speaks::Dns, certificate).await;
-        let answer = told(&ask(&to(&server, Some(name), &[ca]), "x.", Tcp).await);
+        let server = SecureServer::with(Protocol::Dns, certificate).await;
+        let answer = summary(&ask(&to(&server, Some(name), &[ca]), "x.", Tcp).await);
         let text = answer.strip_prefix("tls: failed to verify certificate: x509: ").unwrap_or(&answer);
         assert_eq!(text, expected, "{what}");
     }
@@ -124,7 +124,7 @@ async fn a_trusted_certificate_may_be_the_servers_own() {
 
 #[tokio::test]
 async fn a_handshake_that_stalls_ends_with_the_time_to_connect() {
-    // It takes the handshake for a long query and waits for the rest of it.
+    // The server takes the handshake for a long query and waits for the rest of it.
     let server = ScriptedUpstream::start().unwrap();
     let mut options = Options::new(Scheme::Tls, server.addr());
     options.tls = Some(Arc::new(tls_config(&[]).unwrap()));
@@ -132,18 +132,18 @@ async fn a_handshake_that_stalls_ends_with_the_time_to_connect() {
     let limit = Duration::from_millis(200);
     let start = Instant::now();
     let asked = upstream.exchange_by(&query("x."), Tcp, 512, Some(start + limit)).await;
-    assert_eq!(told(&asked), "context deadline exceeded");
+    assert_eq!(summary(&asked), "context deadline exceeded");
     assert!(asked.unwrap_err().is_timeout());
     assert!((limit..5 * limit).contains(&start.elapsed()), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
 async fn probes_over_tls() {
-    let server = SecureServer::start(Speaks::Dns).await;
+    let server = SecureServer::start(Protocol::Dns).await;
     let upstream = to(&server, None, &[server.ca()]);
     upstream.check_health();
     for _ in 0..200 {
-        if server.told.queries.load(Ordering::SeqCst) > 0 {
+        if server.state.queries.load(Ordering::SeqCst) > 0 {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -154,7 +154,7 @@ async fn probes_over_tls() {
 #[test]
 fn files_are_checked() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let server = runtime.block_on(SecureServer::start(Speaks::Dns));
+    let server = runtime.block_on(SecureServer::start(Protocol::Dns));
     let (ca, key) = (server.ca(), server.key());
     let missing = Path::new("/nonexistent.pem").to_owned();
     for good in
@@ -182,7 +182,7 @@ fn files_are_checked() {
 }
 
 #[test]
-fn renewed_files_are_told_apart() {
+fn renewed_files_have_another_hash() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);

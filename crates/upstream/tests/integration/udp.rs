@@ -1,4 +1,4 @@
-//! UDP on tokio, and the same on the thread of a worker.
+//! UDP on tokio, and the same on a worker's thread.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -7,16 +7,16 @@ use testkit::scripted_upstream::{Reply, ScriptedUpstream, Step};
 use upstream::Network::Udp;
 use upstream::{Error, Network};
 
-use crate::ask::{ask, good, metric, query, to, told};
-use crate::reactor::everywhere;
+use crate::ask::{ask, good, metric, query, summary, to};
+use crate::reactor::on_tokio_and_worker;
 
 #[test]
 fn answers_and_other_packets() {
-    everywhere(async || {
+    on_tokio_and_worker(async || {
         let late = Duration::from_millis(30);
         let right = "0 qr,rd,ra x.example. 300 IN A 192.0.2.1";
         let timeout = "read udp HOST->HOST: i/o timeout";
-        let wrong = "the reply answers another question";
+        let wrong = "the reply has another question than the query";
         let cases = [
             ("an answer", good(), right),
             ("a late one", good().delayed(late), right),
@@ -45,7 +45,7 @@ fn answers_and_other_packets() {
         for (what, step, expected) in cases {
             server.on("x", [step]);
             let answer = ask(&upstream, "x.example.", Udp).await;
-            assert_eq!(told(&answer), expected, "{what}");
+            assert_eq!(summary(&answer), expected, "{what}");
             if let Ok(answer) = answer {
                 let seen = server.seen().pop().unwrap();
                 assert_eq!((answer.network, answer.local.unwrap().port()), (Udp, seen.from.port()), "{what}");
@@ -56,7 +56,7 @@ fn answers_and_other_packets() {
 
 #[test]
 fn a_bigger_buffer_takes_bigger_answers() {
-    everywhere(async || {
+    on_tokio_and_worker(async || {
         let server = ScriptedUpstream::start().unwrap();
         server.otherwise([Step::Oversize]);
         let upstream = to(&server, |_| {});
@@ -69,13 +69,16 @@ fn a_bigger_buffer_takes_bigger_answers() {
 
 #[test]
 fn a_closed_port_is_an_error_at_once() {
-    everywhere(async || {
+    on_tokio_and_worker(async || {
         let server = ScriptedUpstream::start().unwrap();
         server.otherwise([good()]);
         let upstream = to(&server, |options| options.read_timeout = Duration::from_secs(20));
         server.switch_off();
         let start = Instant::now();
-        assert_eq!(told(&ask(&upstream, "x.", Udp).await), "read udp HOST->HOST: read: connection refused");
+        assert_eq!(
+            summary(&ask(&upstream, "x.", Udp).await),
+            "read udp HOST->HOST: read: connection refused"
+        );
         assert!(start.elapsed() < Duration::from_secs(5));
         server.switch_on().unwrap();
         assert!(ask(&upstream, "x.", Udp).await.is_ok());
@@ -84,7 +87,7 @@ fn a_closed_port_is_an_error_at_once() {
 
 #[test]
 fn ids_and_ports_change() {
-    everywhere(async || {
+    on_tokio_and_worker(async || {
         let server = ScriptedUpstream::start().unwrap();
         server.otherwise([good()]);
         let upstream = to(&server, |_| {});
@@ -121,7 +124,7 @@ async fn at_the_same_time_each_query_has_a_socket_of_its_own() {
 
 #[test]
 fn sockets_are_kept_until_they_expire() {
-    everywhere(async || {
+    on_tokio_and_worker(async || {
         let pause = Duration::from_millis(150);
         let short = Duration::from_millis(50);
         type Change = fn(&mut upstream::Options, Duration);
@@ -152,14 +155,14 @@ fn sockets_are_kept_until_they_expire() {
 
 #[test]
 fn what_failed_is_not_used_again() {
-    everywhere(async || {
+    on_tokio_and_worker(async || {
         let server = ScriptedUpstream::start().unwrap();
         server.on("x", [good(), Step::Silence, good(), Step::WrongQuestion, good()]);
         let upstream = to(&server, |options| options.read_timeout = Duration::from_millis(50));
         for _ in 0..5 {
             let _ = ask(&upstream, "x.", Udp).await;
         }
-        // A query that is given up, in the middle of it.
+        // A query whose future is dropped in flight.
         server.otherwise([Step::Silence]);
         let gone = tokio::time::timeout(Duration::from_millis(20), ask(&upstream, "y.", Udp)).await;
         assert!(gone.is_err());
@@ -172,7 +175,7 @@ fn what_failed_is_not_used_again() {
 
 #[test]
 fn mixed_case() {
-    everywhere(async || {
+    on_tokio_and_worker(async || {
         let server = ScriptedUpstream::start().unwrap();
         server.on("keeps", [good()]);
         server.on("loses", [good().in_lower_case()]);
@@ -189,7 +192,7 @@ fn mixed_case() {
 
 #[test]
 fn from_a_source_address() {
-    everywhere(async || {
+    on_tokio_and_worker(async || {
         let server = ScriptedUpstream::start().unwrap();
         server.otherwise([good()]);
         let upstream = to(&server, |options| options.source = Some([127, 0, 0, 9].into()));
@@ -202,14 +205,14 @@ fn from_a_source_address() {
             (Network::Udp, "dial udp 192.0.2.77:0->HOST: bind: cannot assign requested address"),
             (Network::Tcp, "dial tcp 192.0.2.77:0->HOST: bind: cannot assign requested address"),
         ] {
-            assert_eq!(told(&ask(&upstream, "x.", network).await), text);
+            assert_eq!(summary(&ask(&upstream, "x.", network).await), text);
         }
     });
 }
 
 #[test]
 fn a_stopped_upstream_keeps_no_sockets() {
-    everywhere(async || {
+    on_tokio_and_worker(async || {
         let server = ScriptedUpstream::start().unwrap();
         server.otherwise([good()]);
         let upstream = to(&server, |_| {});

@@ -1,4 +1,4 @@
-//! What is special on the thread of a worker: queries share sockets there.
+//! UDP on a worker's thread, where queries share sockets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::task::Poll;
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use testkit::scripted_upstream::{ScriptedUpstream, Step};
 use upstream::Network::Udp;
 
-use crate::ask::{ask, good, query, to, told};
-use crate::reactor::{all, at_home};
+use crate::ask::{ask, good, query, summary, to};
+use crate::reactor::{all, on_worker};
 
-/// Queries under way on one socket.
-const SHARED: usize = 16;
+/// Maximum number of queries in flight on one socket.
+const MAX_IN_FLIGHT: usize = 16;
 
 fn ports(server: &ScriptedUpstream) -> BTreeMap<u16, usize> {
     let mut ports = BTreeMap::new();
@@ -30,16 +30,16 @@ fn a_few_queries_share_a_socket_and_each_has_its_own_id() {
     let server = ScriptedUpstream::start().unwrap();
     server.otherwise([good().delayed(Duration::from_millis(100))]);
     let upstream = to(&server, |_| {});
-    at_home(async {
+    on_worker(async {
         for answer in all(names(50).iter().map(|name| ask(&upstream, name, Udp))).await {
             assert!(answer.is_ok(), "{answer:?}");
         }
         let ports = ports(&server);
-        assert_eq!((ports.len(), ports.values().max()), (4, Some(&SHARED)), "{ports:?}");
+        assert_eq!((ports.len(), ports.values().max()), (4, Some(&MAX_IN_FLIGHT)), "{ports:?}");
         let ids: BTreeSet<(u16, u16)> =
             server.seen().iter().map(|seen| (seen.from.port(), seen.id)).collect();
         assert_eq!(ids.len(), 50);
-        // Ports take turns, one after the other.
+        // Ports rotate.
         server.forget();
         server.otherwise([good()]);
         for name in names(8) {
@@ -52,21 +52,21 @@ fn a_few_queries_share_a_socket_and_each_has_its_own_id() {
 }
 
 #[test]
-fn a_socket_that_lost_one_takes_no_other_but_ends_what_it_has() {
+fn a_socket_with_a_timeout_is_retired_but_completes_its_other_queries() {
     let server = ScriptedUpstream::start().unwrap();
     server.on("lost", [Step::Silence]);
     server.on("slow", [good().delayed(Duration::from_millis(800))]);
     server.otherwise([good()]);
     let upstream = to(&server, |options| options.read_timeout = Duration::from_millis(1000));
-    at_home(async {
+    on_worker(async {
         let lost = async {
-            let lost = told(&ask(&upstream, "lost.", Udp).await);
+            let lost = summary(&ask(&upstream, "lost.", Udp).await);
             ask(&upstream, "after.", Udp).await.unwrap();
             lost
         };
         let slow = async {
             tokio::time::sleep(Duration::from_millis(500)).await;
-            told(&ask(&upstream, "slow.", Udp).await)
+            summary(&ask(&upstream, "slow.", Udp).await)
         };
         let ends = all([lost.boxed(), slow.boxed()]).await;
         assert_eq!(ends, ["read udp HOST->HOST: i/o timeout", "0 qr,rd,ra slow. 300 IN A 192.0.2.1"]);
@@ -76,28 +76,28 @@ fn a_socket_that_lost_one_takes_no_other_but_ends_what_it_has() {
 }
 
 #[test]
-fn a_late_answer_meets_nobody() {
+fn a_late_answer_is_ignored() {
     let server = ScriptedUpstream::start().unwrap();
     server.on("x", [good().delayed(Duration::from_millis(100)), Step::Servfail]);
     let upstream = to(&server, |options| options.read_timeout = Duration::from_millis(60));
-    at_home(async {
-        assert_eq!(told(&ask(&upstream, "x.", Udp).await), "read udp HOST->HOST: i/o timeout");
-        assert_eq!(told(&ask(&upstream, "x.", Udp).await), "2 qr,rd,ra");
+    on_worker(async {
+        assert_eq!(summary(&ask(&upstream, "x.", Udp).await), "read udp HOST->HOST: i/o timeout");
+        assert_eq!(summary(&ask(&upstream, "x.", Udp).await), "2 qr,rd,ra");
         tokio::time::sleep(Duration::from_millis(80)).await;
-        assert_eq!(told(&ask(&upstream, "x.", Udp).await), "2 qr,rd,ra");
+        assert_eq!(summary(&ask(&upstream, "x.", Udp).await), "2 qr,rd,ra");
     });
 }
 
 #[test]
-fn a_closed_port_fails_all_that_ask_it_at_once() {
+fn a_closed_port_fails_all_its_queries_at_once() {
     let server = ScriptedUpstream::start().unwrap();
     server.otherwise([good()]);
     let upstream = to(&server, |options| options.read_timeout = Duration::from_secs(20));
     server.switch_off();
     let start = Instant::now();
-    at_home(async {
+    on_worker(async {
         for answer in all(names(40).iter().map(|name| ask(&upstream, name, Udp))).await {
-            assert_eq!(told(&answer), "read udp HOST->HOST: read: connection refused");
+            assert_eq!(summary(&answer), "read udp HOST->HOST: read: connection refused");
         }
         assert!(start.elapsed() < Duration::from_secs(5));
         server.switch_on().unwrap();
@@ -108,12 +108,12 @@ fn a_closed_port_fails_all_that_ask_it_at_once() {
 }
 
 #[test]
-fn a_stalled_upstream_holds_up_no_other() {
+fn a_stalled_upstream_delays_no_other() {
     let (stalled, well) = (ScriptedUpstream::start().unwrap(), ScriptedUpstream::start().unwrap());
     stalled.otherwise([Step::Silence]);
     well.otherwise([good()]);
     let (slow, fast) = (to(&stalled, |_| {}), to(&well, |_| {}));
-    at_home(async {
+    on_worker(async {
         let start = Instant::now();
         let names = names(100);
         let waiting = names.iter().map(|name| async {
@@ -130,7 +130,7 @@ fn a_stalled_upstream_holds_up_no_other() {
 }
 
 #[test]
-fn what_moves_to_another_thread_is_asked_there() {
+fn a_query_that_moves_to_another_thread_is_sent_again_there() {
     let server = ScriptedUpstream::start().unwrap();
     server.on("x", [Step::Silence, good()]);
     let upstream = to(&server, |options| options.read_timeout = Duration::from_secs(20));
@@ -138,7 +138,7 @@ fn what_moves_to_another_thread_is_asked_there() {
         let upstream = upstream.clone();
         Box::pin(async move { upstream.exchange(&query("x."), Udp, 512).await })
     };
-    at_home(async {
+    on_worker(async {
         let waits =
             std::future::poll_fn(|context| Poll::Ready(moved.as_mut().poll(context).is_pending())).await;
         assert!(waits);
@@ -146,19 +146,19 @@ fn what_moves_to_another_thread_is_asked_there() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    assert_eq!(told(&runtime.block_on(moved)), "0 qr,rd,ra x. 300 IN A 192.0.2.1");
+    assert_eq!(summary(&runtime.block_on(moved)), "0 qr,rd,ra x. 300 IN A 192.0.2.1");
     assert_eq!(server.seen().len(), 2);
 }
 
 #[test]
-fn no_more_than_so_many_stay_idle() {
+fn the_number_of_idle_sockets_is_limited() {
     for (most, left) in [(0, 3), (2, 2), (1, 1)] {
         let server = ScriptedUpstream::start().unwrap();
         server.otherwise([good().delayed(Duration::from_millis(20))]);
         let upstream = to(&server, |options| options.max_idle = most);
-        at_home(async {
+        on_worker(async {
             for _ in 0..2 {
-                all(names(3 * SHARED).iter().map(|name| ask(&upstream, name, Udp))).await;
+                all(names(3 * MAX_IN_FLIGHT).iter().map(|name| ask(&upstream, name, Udp))).await;
             }
             server.forget();
             server.otherwise([good()]);

@@ -1,56 +1,57 @@
-//! The names that records lead to, whose addresses may come along.
+//! The names that records refer to, whose addresses may be in the additional section.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 use wire::{Name, Record, Reply, Rtype, Section};
 
-use super::{Sieve, is_one_of};
+use super::{BailiwickFilter, is_one_of};
 
-/// PTR to SRV to CNAME is as far as anybody goes inside the additional section.
-const MOST_ROUNDS: usize = 3;
+/// Maximum number of references to follow inside the additional section: PTR to SRV to CNAME is the longest in use.
+const MAX_ROUNDS: usize = 3;
 
-impl Sieve {
-    /// Notes the names in the answer and authority sections, and those the additional section goes on to.
-    pub(super) fn gather_mentioned(&mut self, reply: &Reply, qname: Name<'_>) {
-        self.mentioned.clear();
+impl BailiwickFilter {
+    /// Collects the names that the answer and authority sections refer to, and those that additional records of these
+    /// names refer to.
+    pub(super) fn collect_targets(&mut self, reply: &Reply, qname: Name<'_>) {
+        self.targets.clear();
         for section in [Section::Answer, Section::Authority] {
             let targets = reply.section(section).iter().filter_map(|record| target(reply, record));
-            self.mentioned.extend(targets.map(hash));
+            self.targets.extend(targets.map(hash));
         }
-        self.mentioned.sort_unstable();
-        for _ in 0..MOST_ROUNDS {
-            let known = self.mentioned.len();
+        self.targets.sort_unstable();
+        for _ in 0..MAX_ROUNDS {
+            let known = self.targets.len();
             for record in reply.section(Section::Additional) {
                 let Some(target) = target(reply, record) else { continue };
                 let owner = reply.owner(record, qname);
-                // What is new in this round is behind, not yet in order.
-                let is_known = self.mentioned[..known].binary_search(&hash(owner)).is_ok();
+                // Targets added in this round are at the end, not sorted yet.
+                let is_known = self.targets[..known].binary_search(&hash(owner)).is_ok();
                 if is_known || is_one_of(owner, &self.chain) {
-                    self.mentioned.push(hash(target));
+                    self.targets.push(hash(target));
                 }
             }
-            self.mentioned.sort_unstable();
-            self.mentioned.dedup();
-            if self.mentioned.len() == known {
+            self.targets.sort_unstable();
+            self.targets.dedup();
+            if self.targets.len() == known {
                 break;
             }
         }
     }
 
-    /// Whether addresses of this name may come along.
-    pub(super) fn is_wanted(&self, name: Name<'_>) -> bool {
-        is_one_of(name, &self.chain) || self.mentioned.binary_search(&hash(name)).is_ok()
+    /// Whether addresses of this name may be in the additional section.
+    pub(super) fn may_have_addresses(&self, name: Name<'_>) -> bool {
+        is_one_of(name, &self.chain) || self.targets.binary_search(&hash(name)).is_ok()
     }
 }
 
-/// Seeded, so that nobody can find two names with the same one.
+/// Randomly seeded, so that nobody can construct collisions.
 fn hash(name: Name<'_>) -> u64 {
     static SEED: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     SEED.hash_one(name.to_lower().wire())
 }
 
-/// The name a record leads to.
+/// The name a record refers to.
 fn target<'a>(reply: &'a Reply, record: &Record) -> Option<Name<'a>> {
     let data = reply.data(record);
     let at = match record.rtype {
@@ -66,7 +67,7 @@ fn target<'a>(reply: &'a Reply, record: &Record) -> Option<Name<'a>> {
         | Rtype::MF => 0,
         Rtype::MX | Rtype::AFSDB | Rtype::RT | Rtype::KX | Rtype::LP | Rtype::SVCB | Rtype::HTTPS => 2,
         Rtype::SRV => 6,
-        // Order and preference, then flags, services and a regular expression, each behind its length.
+        // Order and preference, then flags, services and a regular expression, each with a length octet.
         Rtype::NAPTR => {
             let text = |at: usize| Some(at + 1 + usize::from(*data.get(at)?));
             text(text(text(4)?)?)?
@@ -76,7 +77,7 @@ fn target<'a>(reply: &'a Reply, record: &Record) -> Option<Name<'a>> {
     name_at(data, at)
 }
 
-/// The name that begins there; more may follow.
+/// The name at an offset; more data may follow.
 fn name_at(data: &[u8], at: usize) -> Option<Name<'_>> {
     let mut end = at;
     while *data.get(end)? != 0 {

@@ -1,12 +1,12 @@
-//! Records that do not belong to the question never come through, whatever they came in.
+//! Records that do not belong to the question are removed, over every network.
 
 use testkit::message::Message;
 use testkit::scripted_upstream::{Reply, ScriptedUpstream, Step};
 use upstream::Network::{Tcp, Udp};
 
-use crate::ask::{ask, query, to, told};
+use crate::ask::{ask, query, summary, to};
 
-fn lie() -> Step {
+fn forged() -> Step {
     let reply = Reply { flags: 0x0420, ..Reply::rcode(0) }
         .answer(
             "@ 300 IN CNAME a.example.\nbank.example. 300 IN A 203.0.113.66\na.example. 300 IN A 192.0.2.1",
@@ -20,16 +20,16 @@ fn lie() -> Step {
 }
 
 #[tokio::test]
-async fn strangers_are_taken_out() {
+async fn out_of_bailiwick_records_are_removed() {
     let server = ScriptedUpstream::start().unwrap();
-    server.otherwise([lie()]);
+    server.otherwise([forged()]);
     for mixed_case in [false, true] {
         let upstream = to(&server, |options| options.mixed_case = mixed_case);
         for network in [Udp, Tcp] {
             let answer = ask(&upstream, "Www.Example.", network).await;
             let expected =
                 "0 qr,aa,rd,ra,ad Www.Example. 300 IN CNAME a.example., a.example. 300 IN A 192.0.2.1";
-            assert_eq!(told(&answer), expected);
+            assert_eq!(summary(&answer), expected);
             let message = Message::decode(&answer.unwrap().message);
             let rest: Vec<String> =
                 message.authority.iter().chain(&message.additional).map(ToString::to_string).collect();
@@ -39,7 +39,7 @@ async fn strangers_are_taken_out() {
 }
 
 #[tokio::test]
-async fn what_is_left_keeps_its_edns() {
+async fn the_remaining_reply_keeps_its_edns() {
     let server = ScriptedUpstream::start().unwrap();
     server.otherwise([Step::Reply(Reply::rcode(23).answer("bank.example. 9 IN A 203.0.113.66").unwrap())]);
     let upstream = to(&server, |_| {});

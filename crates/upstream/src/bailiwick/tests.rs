@@ -1,11 +1,11 @@
-//! Replies as text: a question, then a record per line; a line with a dash in front must be taken out.
+//! Replies as text: a question, then one record per line; records after a dash must be removed.
 
 use testkit::alloc::assert_no_alloc;
 use wire::{Class, Rdata};
 
 use super::*;
 
-/// `SECTION OWNER TYPE [TARGET]`; the target of a signature is the type it is for.
+/// `SECTION OWNER TYPE [TARGET]`; the target of a signature is the type covered.
 fn push(reply: &mut Reply, qname: Name<'_>, line: &str) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [section, owner, kind, rest @ ..] = &words[..] else { panic!("{line}") };
@@ -43,7 +43,7 @@ fn question(text: &str) -> Question {
     Question::new(name.as_name(), Rtype::from_mnemonic(qtype).expect("a type"), Class::IN)
 }
 
-fn left(reply: &Reply, question: &Question) -> Vec<String> {
+fn remaining(reply: &Reply, question: &Question) -> Vec<String> {
     let sections = [Section::Answer, Section::Authority, Section::Additional];
     let lines = sections.iter().flat_map(|&section| {
         reply.section(section).iter().map(move |record| {
@@ -67,9 +67,9 @@ fn check(asked: &str, rcode: Rcode, lines: &str) {
             expected.push(words.join(" ").to_lowercase());
         }
     }
-    let taken_out = Sieve::default().sift(&mut reply, &question);
-    assert_eq!(left(&reply, &question), expected, "{asked}\n{}", lines.join("\n"));
-    assert_eq!(taken_out, expected.len() < lines.len(), "{asked}");
+    let removed = BailiwickFilter::default().filter(&mut reply, &question);
+    assert_eq!(remaining(&reply, &question), expected, "{asked}\n{}", lines.join("\n"));
+    assert_eq!(removed, expected.len() < lines.len(), "{asked}");
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn answers_belong_to_the_question_or_its_aliases() {
         ("www.example. A", "answer WWW.Example. A"),
         ("www.example. A", "answer www.example. A\n -answer bank.example. A\n answer www.example. A"),
         ("www.example. A", "-answer example. A\n -answer x.www.example. A\n -answer . NS ns.example."),
-        // Nothing but a lie leaves nothing.
+        // Only a forged record.
         ("www.example. A", "-answer bank.example. A"),
         (
             "www.example. A",
@@ -98,7 +98,7 @@ fn answers_belong_to_the_question_or_its_aliases() {
              -answer c.test. CNAME b.test.
              answer www.example. CNAME a.example.",
         ),
-        // Round and round, and two ways at once.
+        // A loop, and two aliases of one name.
         (
             "www.example. A",
             "answer www.example. CNAME a.example.
@@ -126,7 +126,7 @@ fn answers_belong_to_the_question_or_its_aliases() {
         ),
         ("a.old.example. A", "-answer other.example. DNAME new.test.\n -answer a.new.test. A"),
         ("old.example. A", "answer old.example. DNAME new.test.\n -answer new.test. A"),
-        // Signatures go with what they sign.
+        // Signatures are treated like the records they sign.
         (
             "www.example. A",
             "answer www.example. A
@@ -165,7 +165,7 @@ fn authority_is_above_the_question() {
              authority example.test. RRSIG DS
              -authority bank.test. DS",
         ),
-        // Of any name on the way.
+        // Of any name in the chain.
         (
             "www.example. A",
             Rcode::NOERROR,
@@ -173,7 +173,7 @@ fn authority_is_above_the_question() {
              authority test. NS ns.test.
              authority example. NS ns.example.",
         ),
-        // A denial with its proofs.
+        // A negative answer with its proofs.
         (
             "www.example.test. A",
             Rcode::NXDOMAIN,
@@ -188,11 +188,11 @@ fn authority_is_above_the_question() {
              -authority a.example.elsewhere. NSEC",
         ),
         ("www.nosuchtop. A", Rcode::NXDOMAIN, "authority . NSEC\n authority norway. NSEC"),
-        // Filters put an SOA of their own there; without a denial it has no business.
+        // Filtering resolvers put an SOA of their own into a negative answer, and only there.
         ("ads.example. A", Rcode::NXDOMAIN, "authority rpz.filter. SOA ns.filter."),
         ("ads.example. A", Rcode::NOERROR, "authority rpz.filter. SOA ns.filter."),
         ("ads.example. A", Rcode::NOERROR, "answer ads.example. A\n -authority rpz.filter. SOA ns.filter."),
-        // What a lie leaves is a denial.
+        // Without the forged record the answer is negative.
         ("a.example. A", Rcode::NOERROR, "-answer b.example. A\n authority rpz.filter. SOA ns.filter."),
     ] {
         check(asked, rcode, lines);
@@ -200,7 +200,7 @@ fn authority_is_above_the_question() {
 }
 
 #[test]
-fn additional_addresses_are_led_to() {
+fn additional_addresses_are_referred_to() {
     for (asked, lines) in [
         ("www.example. A", "additional www.example. A\n additional _udp.www.example. SRV ."),
         (
@@ -217,14 +217,14 @@ fn additional_addresses_are_led_to() {
              additional ns2.test. AAAA
              -additional ns3.test. AAAA",
         ),
-        // What is taken out leads nowhere.
+        // Removed records refer to nothing.
         ("www.example. A", "-authority bank.test. NS ns.bank.test.\n -additional ns.bank.test. A"),
         ("www.example. A", "-answer bank.test. MX mail.bank.test.\n -additional mail.bank.test. A"),
         ("example. MX", "answer example. MX mail.example.\n additional mail.example. A"),
         ("_s._tcp.a. SRV", "answer _s._tcp.a. SRV b.\n additional b. A\n additional b. AAAA"),
         ("example. SOA", "answer example. SOA ns.example.\n additional ns.example. A"),
         ("example. CNAME", "answer example. CNAME a.test.\n additional a.test. A"),
-        // Further on: service discovery (RFC 6763 §12), SVCB aliases (RFC 9460 §4.2), targets that are aliases.
+        // Further references: service discovery (RFC 6763 §12), SVCB aliases (RFC 9460 §4.2), targets that are aliases.
         (
             "_s._tcp.a. PTR",
             "answer _s._tcp.a. PTR i._s._tcp.a.
@@ -246,7 +246,7 @@ fn additional_addresses_are_led_to() {
              additional sip.test. CNAME sip2.test.
              additional sip2.test. A",
         ),
-        // Somebody leads to a lie, but nobody to him.
+        // A record refers to a forged one, but no record refers to it.
         ("www.example. A", "additional x.test. SRV bank.test.\n -additional bank.test. A"),
     ] {
         check(asked, Rcode::NOERROR, lines);
@@ -259,18 +259,18 @@ fn other_opcodes_are_left_alone() {
     let mut reply = Reply::new();
     reply.opcode = Opcode::NOTIFY;
     push(&mut reply, question.name(), "answer elsewhere. A");
-    assert!(!Sieve::default().sift(&mut reply, &question));
+    assert!(!BailiwickFilter::default().filter(&mut reply, &question));
 }
 
 #[test]
-fn names_that_become_too_long_lead_nowhere() {
+fn an_alias_target_that_is_too_long_is_ignored() {
     let long = format!("{}example.", "a23456789.".repeat(23));
     let asked = format!("{long} A");
     let lines = format!("answer example. DNAME {}\n answer {long} A", "b23456789.".repeat(20));
     check(&asked, Rcode::YXDOMAIN, &lines);
 }
 
-/// As long as anything one message holds: everybody is an alias of the next, or everybody is mentioned.
+/// As many records as one message can have: a chain of aliases, and a reference to every name.
 #[test]
 fn the_work_is_bounded() {
     let question = question("0.example. A");
@@ -279,19 +279,19 @@ fn the_work_is_bounded() {
         push(&mut reply, question.name(), &format!("answer {number}.example. CNAME {}.example.", number + 1));
     }
     let start = std::time::Instant::now();
-    assert!(Sieve::default().sift(&mut reply, &question));
+    assert!(BailiwickFilter::default().filter(&mut reply, &question));
     assert_eq!(reply.section(Section::Answer).len(), 32);
     let mut reply = Reply::new();
     for number in 0..3000 {
         push(&mut reply, question.name(), &format!("answer 0.example. SRV {number}.example."));
         push(&mut reply, question.name(), &format!("additional {}.example. A", 2999 - number));
     }
-    assert!(!Sieve::default().sift(&mut reply, &question));
+    assert!(!BailiwickFilter::default().filter(&mut reply, &question));
     assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]
-fn honest_replies_allocate_nothing() {
+fn valid_replies_allocate_nothing() {
     let question = question("www.example. A");
     let mut reply = Reply::new();
     for line in [
@@ -302,7 +302,7 @@ fn honest_replies_allocate_nothing() {
     ] {
         push(&mut reply, question.name(), line);
     }
-    let mut sieve = Sieve::default();
-    sieve.sift(&mut reply, &question);
-    assert!(!assert_no_alloc(|| sieve.sift(&mut reply, &question)));
+    let mut filter = BailiwickFilter::default();
+    filter.filter(&mut reply, &question);
+    assert!(!assert_no_alloc(|| filter.filter(&mut reply, &question)));
 }
