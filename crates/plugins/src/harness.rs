@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use server::{Answered, Client, Config, Input, Service, Transport, config};
+use server::{Client, Config, ExplainedReply, Input, Service, Transport, config};
 use wire::{Class, Edns, EdnsOption, Flags, NameBuf, Opcode, Query, Reply, Rtype};
 
 /// The configuration of a Corefile, or its first error.
@@ -45,7 +45,7 @@ pub fn check(corefile: &str, question: &str, expected: &str) {
     assert_eq!(got.trim(), expected.trim(), "{question}\n{corefile}");
 }
 
-pub fn present(answered: &Answered) -> String {
+pub fn present(answered: &ExplainedReply) -> String {
     let Some(packet) = &answered.packet else { return "dropped\n".into() };
     let mut reply = Reply::new();
     let (_, question) = reply.decode(packet).expect("our own reply decodes");

@@ -93,7 +93,7 @@ pub static PLUGINS: &[PluginSpec] = &[
     ),
 ];
 
-const TO_COME: Availability = Availability::ToCome;
+const TO_COME: Availability = Availability::Planned;
 
 const fn available(setup: SetupFn) -> Availability {
     Availability::Here(setup)

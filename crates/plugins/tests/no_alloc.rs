@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use server::{Client, Exchange, Input, Replied, Transport, config};
+use server::{Client, Exchange, ExchangeResult, Input, Transport, config};
 use testkit::alloc::{Counting, assert_no_alloc};
 use wire::{Edns, NameBuf, Query, Rtype};
 
@@ -382,7 +382,7 @@ fn allocate_nothing(corefile: &str, questions: &[(&str, Rtype)]) {
     let mut exchange = Exchange::new();
     let mut round = || {
         for packet in &packets {
-            assert_eq!(exchange.answer(service, client, packet, &mut out), Replied::Yes);
+            assert_eq!(exchange.answer(service, client, packet, &mut out), ExchangeResult::Reply);
         }
     };
     // The first rounds fill buffers, thread-local state and the log's ring.

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use server::{Refusal, RunOptions, Server, log};
+use server::{ConfigError, RunOptions, Server, log};
 
 use crate::input::Corefile;
 use crate::version;
@@ -54,7 +54,7 @@ pub fn via_flag(error: String) -> String {
 /// Prints why the server did not start: CoreDNS's line, and on a terminal also the excerpt of the Corefile.
 fn report(refusal: &Refusal) {
     fail(refusal);
-    if let Refusal::Wrong(errors) = refusal
+    if let ConfigError::Invalid(errors) = refusal
         && io::stderr().is_terminal()
         && log::format() == log::Format::Text
     {

@@ -1,10 +1,10 @@
 //! PROXY protocol headers: any bytes are a header, a prefix of one or neither, and more bytes never change that.
 
-use server::proxied::header::{Found, parse};
+use server::proxy_protocol::header::{Parsed, parse};
 
 pub fn check(input: &[u8]) {
     let whole = parse(input);
-    if let Ok(Found::Header(header)) = &whole {
+    if let Ok(Parsed::Header(header)) = &whole {
         let len = header.len;
         assert!(
             len <= input.len() && header.tlvs.len() <= len,
@@ -16,7 +16,7 @@ pub fn check(input: &[u8]) {
     // A TCP connection delivers a header in pieces.
     for len in (0..input.len().min(300)).step_by(7) {
         let part = parse(&input[..len]);
-        if !matches!(part, Ok(Found::Unsigned | Found::Partial)) {
+        if !matches!(part, Ok(Parsed::Unsigned | Parsed::Partial)) {
             assert_eq!(part, whole, "the first {len} octets and all of them differ");
         }
     }

@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::sync::Arc;
 use std::time::Instant;
 
-use server::{Below, Client, Found, Outcome, Transport, Visit};
+use server::{Client, LookupResult, NestedWalk, Outcome, Transport, Visit};
 use wire::Flags;
 
 use super::Inner;
@@ -106,7 +106,7 @@ impl Inner {
 pub(super) fn walk_below(visit: &mut Visit<'_>) -> Below {
     let flags = visit.query.flags;
     visit.query.flags.set(Flags::AD, true);
-    let below = visit.below();
+    let below = visit.walk_below();
     visit.query.flags = flags;
     below
 }

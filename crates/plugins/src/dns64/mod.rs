@@ -11,7 +11,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use server::{Found, Hooks, Link, Lookup, Outcome, Plugin, Turn, Visit, task};
+use server::{Hooks, Link, Lookup, LookupResult, Outcome, Plugin, Turn, Visit, task};
 use wire::{Class, Flags, Rcode, Reply, Rtype, Section};
 
 use crate::kind::Kind;

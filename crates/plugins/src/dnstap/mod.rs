@@ -18,7 +18,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use observe::dnstap::{Kind, Output, Protocol, Record};
-use server::{Client, Forwarded, Hooks, Outcome, Plugin, Sent, Slot, Step, Tap, Transport, Turn, Visit};
+use server::{
+    Client, ForwardedExchange, Hooks, Outcome, Plugin, Sent, Slot, Step, Tap, Transport, Turn, Visit,
+};
 
 use crate::packet;
 use extra::Extra;

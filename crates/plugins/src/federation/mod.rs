@@ -12,7 +12,7 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
-use server::{Found, Hooks, Lookup, Plugin, Step, Turn, Visit, task};
+use server::{Hooks, Lookup, LookupResult, Plugin, Step, Turn, Visit, task};
 use wire::{Flags, NameBuf, Owner, Question, Rcode, Rtype, Section};
 
 use name::FederatedName;

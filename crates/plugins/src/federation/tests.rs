@@ -72,7 +72,7 @@ static PLUGINS: &[PluginSpec] = &[
 ];
 
 const fn spec(name: &'static str, setup: SetupFn) -> PluginSpec {
-    PluginSpec { name, about: "", availability: Availability::Here(setup) }
+    PluginSpec { name, about: "", availability: Availability::Available(setup) }
 }
 
 /// The cluster with these options, and the domains `fed.example` (one service) and `slow.example` (all).

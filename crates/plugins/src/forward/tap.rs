@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use server::{Forwarded, Transport, Visit};
+use server::{ForwardedExchange, Transport, Visit};
 use upstream::Network;
 use wire::Query;
 
@@ -26,7 +26,7 @@ impl TapContext {
     /// Reports all attempts at the end of the exchange, when the walk with its metadata is available again.
     pub fn report(&self, attempts: &[Attempt], visit: &Visit<'_>) {
         for attempt in attempts {
-            let exchange = Forwarded {
+            let exchange = ForwardedExchange {
                 upstream: attempt.upstream,
                 local: attempt.local,
                 transport: match attempt.network {

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use server::{Answered, Client, Service, Transport, runtime};
+use server::{Client, ExplainedReply, Service, Transport, runtime};
 use testkit::client::Transport as Via;
 use testkit::scripted_upstream::{Reply, ScriptedUpstream, Step};
 use wire::{Edns, Flags, NameBuf, Query, Rtype};

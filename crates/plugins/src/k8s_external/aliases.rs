@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use server::{Found, Lookup, Outcome, Step, Visit, task};
+use server::{Lookup, LookupResult, Outcome, Step, Visit, task};
 use wire::{Flags, NameBuf, Owner, Rtype, Section};
 
 use crate::records::push_cname;

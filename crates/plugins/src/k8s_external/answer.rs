@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 use std::net::IpAddr;
 
 use foldhash::quality::RandomState;
-use server::{Existence, Outside, Place, Reached, Visit};
+use server::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget, Visit};
 use wire::{Class, Name, NameBuf, Owner, Query, Reply, Rtype, Section};
 
 use super::{K8sExternal, Zone, explain};
@@ -27,7 +27,7 @@ impl K8sExternal {
         &self,
         query: &Query,
         reply: &mut Reply,
-        outside: &dyn Outside,
+        outside: &dyn ExternalServices,
         zone: &Zone,
         front: &[u8],
     ) -> ServiceLookup {
@@ -84,9 +84,9 @@ impl K8sExternal {
                     let owner = reply.store(target.as_name());
                     push_address(reply, Section::Additional, owner, self.ttl, address);
                 }
-                Place::Address(_) => {}
-                Place::Host(_) if aliases.contains(&target) => {}
-                Place::Host(_) => aliases.push(target),
+                ExternalTarget::Address(_) => {}
+                ExternalTarget::Host(_) if aliases.contains(&target) => {}
+                ExternalTarget::Host(_) => aliases.push(target),
             }
         });
         ServiceLookup { existence, aliases }
@@ -114,7 +114,7 @@ impl K8sExternal {
         });
         let existence = match (found, complete) {
             (true, _) => Existence::Exists,
-            (false, true) => Existence::Nowhere,
+            (false, true) => Existence::Absent,
             (false, false) => Existence::Unknown,
         };
         explain(visit, outside, existence, |_| names_of(outside, address));

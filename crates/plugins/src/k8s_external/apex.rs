@@ -1,6 +1,6 @@
 //! The zone apex: its SOA record, and a name server under `dns.ZONE`.
 
-use server::{Existence, Outside, Step, Visit};
+use server::{Existence, ExternalServices, Step, Visit};
 use wire::{Class, Flags, Name, NameBuf, Owner, Rcode, Reply, Rtype, Section};
 
 use super::{K8sExternal, Zone};
@@ -62,7 +62,7 @@ impl K8sExternal {
     pub fn below_apex(
         &self,
         visit: &mut Visit<'_>,
-        outside: &dyn Outside,
+        outside: &dyn ExternalServices,
         zone: &Zone,
         below: ApexName,
     ) -> Step {
@@ -97,7 +97,7 @@ impl K8sExternal {
     pub fn finish(
         &self,
         visit: &mut Visit<'_>,
-        outside: &dyn Outside,
+        outside: &dyn ExternalServices,
         zone: &Zone,
         existence: Existence,
     ) -> Step {
@@ -118,13 +118,13 @@ impl K8sExternal {
         Step::Answer
     }
 
-    fn deny(&self, visit: &mut Visit<'_>, rcode: Rcode, outside: &dyn Outside, zone: &Zone) {
+    fn deny(&self, visit: &mut Visit<'_>, rcode: Rcode, outside: &dyn ExternalServices, zone: &Zone) {
         visit.reply.begin_error(visit.query, rcode);
         visit.reply.flags.set(Flags::AA, true);
         self.push_soa(visit.reply, Section::Authority, outside, zone);
     }
 
-    fn push_soa(&self, reply: &mut Reply, section: Section, outside: &dyn Outside, zone: &Zone) {
+    fn push_soa(&self, reply: &mut Reply, section: Section, outside: &dyn ExternalServices, zone: &Zone) {
         let owner = reply.store(zone.name.as_name());
         reply.push_with(section, owner, Rtype::SOA, Class::IN, self.ttl, |out| {
             out.name(zone.server.as_name()).name(zone.mailbox.as_name()).u32(outside.serial());

@@ -18,7 +18,7 @@ mod tests;
 
 use std::sync::{Arc, OnceLock};
 
-use server::{Existence, Link, Outside, Plugin, Step, Visit};
+use server::{Existence, ExternalServices, Link, Plugin, Step, Visit};
 use wire::{Flags, Name, NameBuf, Query, Rcode, Rtype};
 
 use crate::parse::Fallthrough;
@@ -83,7 +83,9 @@ impl Plugin for K8sExternal {
     }
 
     fn link(&self, link: &Link<'_>) {
-        if let Some(plugin) = link.block().chain().iter().find(|plugin| plugin.as_outside().is_some()) {
+        if let Some(plugin) =
+            link.block().chain().iter().find(|plugin| plugin.as_external_services().is_some())
+        {
             let _ = self.cluster.set(Arc::clone(plugin));
         }
     }
@@ -100,7 +102,7 @@ impl K8sExternal {
 /// Notes the reason of an answer, or the unlisted kinds if the answer depends on them.
 fn explain(
     visit: &mut Visit<'_>,
-    outside: &dyn Outside,
+    outside: &dyn ExternalServices,
     existence: Existence,
     reason: impl FnOnce(&Query) -> String,
 ) {

@@ -7,7 +7,7 @@
 //!
 //! A chain that ends inside our zone without an answer is NODATA, without its CNAME records.
 
-use server::{Found as Answered, Lookup, Outcome, Step, Visit, task};
+use server::{Lookup, LookupResult as Answered, Outcome, Step, Visit, task};
 use wire::{Flags, NameBuf, Owner, Question, Rcode, Reply, Section};
 
 use super::answer;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cluster::object::{External, Service};
 use cluster::{Entry, Snapshot};
-use server::{Existence, Outside, Place, Reached};
+use server::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget};
 
 use super::Kubernetes;
 use super::explain;
@@ -15,14 +15,14 @@ use super::service_match::Hit;
 use super::target::{Target, TargetKey};
 use super::unlisted;
 
-impl Outside for Kubernetes {
-    fn find(&self, front: &[u8], endpoints: bool, each: &mut dyn FnMut(Reached<'_>)) -> Existence {
+impl ExternalServices for Kubernetes {
+    fn find(&self, front: &[u8], endpoints: bool, each: &mut dyn FnMut(ExternalEndpoint<'_>)) -> Existence {
         let Some(cluster) = self.watched.cluster() else { return Existence::Unknown };
         let snapshot = cluster.snapshot();
         if self.reach(&snapshot, front, endpoints, each) {
             Existence::Exists
         } else if self.is_synced(&snapshot) {
-            Existence::Nowhere
+            Existence::Absent
         } else {
             Existence::Unknown
         }
@@ -85,7 +85,7 @@ impl Kubernetes {
         snapshot: &Snapshot,
         front: &[u8],
         endpoints: bool,
-        each: &mut dyn FnMut(Reached<'_>),
+        each: &mut dyn FnMut(ExternalEndpoint<'_>),
     ) -> bool {
         let Some(object) = ObjectRef::parse_external(front) else { return false };
         if !self.exposes(snapshot, object.namespace) {
@@ -98,7 +98,7 @@ impl Kubernetes {
         let Some(service) = self.service(entry) else { return false };
         let filter = Filter::new(object.part, false);
         let mut found = false;
-        let mut each = |reached: Reached<'_>| {
+        let mut each = |reached: ExternalEndpoint<'_>| {
             found = true;
             each(reached);
         };
@@ -108,11 +108,11 @@ impl Kubernetes {
             // An endpoint name of a Service with external addresses means the Service.
             for external in &service.external {
                 let at = match external {
-                    External::Address(address) => Place::Address(*address),
-                    External::Host(host) => Place::Host(host),
+                    External::Address(address) => ExternalTarget::Address(*address),
+                    External::Host(host) => ExternalTarget::Host(host),
                 };
                 for port in filter.ports(&service.ports) {
-                    each(Reached { at, front: entry.key.as_bytes(), port });
+                    each(ExternalEndpoint { target: at, front: entry.key.as_bytes(), port });
                 }
             }
         }
@@ -134,7 +134,7 @@ impl Kubernetes {
                 let front =
                     TargetKey::of(&hit, pod_names).front_in(&mut target).map_or(&[][..], |it| it.as_bytes());
                 for port in filter.ports(&slice.ports) {
-                    each(Reached { at: Place::Address(address), front, port });
+                    each(ExternalEndpoint { target: ExternalTarget::Address(address), front, port });
                 }
             }
         }
@@ -160,9 +160,9 @@ impl Kubernetes {
         let filter = Filter::new(object.part, false);
         let mut reached: Vec<String> = Vec::new();
         self.reach(snapshot, front, endpoints, &mut |it| {
-            let at = match it.at {
-                Place::Address(address) => address.to_string(),
-                Place::Host(host) => host.to_owned(),
+            let at = match it.target {
+                ExternalTarget::Address(address) => address.to_string(),
+                ExternalTarget::Host(host) => host.to_owned(),
             };
             if !reached.contains(&at) {
                 reached.push(at);

@@ -40,7 +40,7 @@ use std::sync::{Arc, OnceLock};
 
 use cluster::{Kind, SelectorNumbers, Snapshot, Staleness, Unlisted};
 use server::log::{self, Logger};
-use server::{FirstData, Foresight, Link, Metadata, Outside, Plugin, Ready, SearchPath, Step, Visit};
+use server::{ExternalServices, FirstData, Link, Metadata, Plugin, Prefetch, Ready, SearchPath, Step, Visit};
 use wire::{Name, NameBuf, Query, Rcode};
 
 use apex::Soa;
@@ -135,11 +135,11 @@ impl Plugin for Kubernetes {
         Some(self)
     }
 
-    fn as_outside(&self) -> Option<&dyn Outside> {
+    fn as_external_services(&self) -> Option<&dyn ExternalServices> {
         Some(self)
     }
 
-    fn as_foresight(&self) -> Option<&dyn Foresight> {
+    fn as_prefetch(&self) -> Option<&dyn Prefetch> {
         Some(self)
     }
 

@@ -3,14 +3,14 @@
 //! It reads the packets unparsed. A name with capitals, in another zone or of another form is not recognized and is
 //! answered without prefetch.
 
-use server::Foresight;
+use server::Prefetch;
 use smallvec::SmallVec;
 use wire::{HEADER_LEN, octets};
 
 use super::Kubernetes;
 
-impl Foresight for Kubernetes {
-    fn foresee(&self, queries: &mut dyn Iterator<Item = &[u8]>) {
+impl Prefetch for Kubernetes {
+    fn prefetch(&self, queries: &mut dyn Iterator<Item = &[u8]>) {
         let Some(cluster) = self.watched.cluster() else { return };
         let snapshot = cluster.snapshot();
         let zone = self.primary_zone().wire();

@@ -46,7 +46,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Options) -> Result<(), Diagnostic> {
     // The plugins that set these come earlier in the plugin order.
     let settings = s.settings();
-    let want = options.want(settings.metadata_zones.is_some(), settings.outside);
+    let want = options.want(settings.metadata_zones.is_some(), settings.external_services);
     let clusters = s.shared("", Clusters::default);
     let watched = clusters.get(&kubeconfig::override_source(options.source()));
     let too_many = || s.c.bare_err("too many different label selectors for one cluster");

@@ -20,7 +20,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use server::{Answered, Config, Service};
+use server::{Config, ExplainedReply, Service};
 use tempfile::TempDir;
 
 use crate::harness::{ask, configure, present};
@@ -61,7 +61,7 @@ impl Served {
         self.config.services().next().unwrap().1
     }
 
-    pub fn ask(&self, question: &str) -> Answered {
+    pub fn ask(&self, question: &str) -> ExplainedReply {
         ask(self.service(), question)
     }
 

@@ -44,8 +44,8 @@ fn setup_fixed(s: &mut Setup<'_>) -> Result<(), corefile::Diagnostic> {
 }
 
 static PLUGINS: &[PluginSpec] = &[
-    PluginSpec { name: "minimal", about: "", availability: Availability::Here(super::setup) },
-    PluginSpec { name: "fixed", about: "", availability: Availability::Here(setup_fixed) },
+    PluginSpec { name: "minimal", about: "", availability: Availability::Available(super::setup) },
+    PluginSpec { name: "fixed", about: "", availability: Availability::Available(setup_fixed) },
 ];
 
 fn service(fixed: &str) -> Arc<Service> {

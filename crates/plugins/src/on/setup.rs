@@ -12,7 +12,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         // In CoreDNS the directive is Caddy's, whose errors name no plugin.
         commands.push(line(&mut s.c).map_err(Diagnostic::unnamed)?);
     }
-    s.beside(On { commands });
+    s.add_off_chain(On { commands });
     Ok(())
 }
 

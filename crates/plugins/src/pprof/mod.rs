@@ -9,7 +9,7 @@ mod threads;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use server::http::{Coming, Content, HttpAnswer, HttpBody, HttpState, Route};
+use server::http::{Content, HttpAnswer, HttpBody, HttpFuture, HttpState, Route};
 
 use profile::encode;
 pub(crate) use setup::setup;

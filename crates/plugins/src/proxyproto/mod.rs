@@ -9,7 +9,7 @@ mod tests;
 
 use std::fmt::Write;
 
-use server::proxied::header::{Tlv, next_tlv};
+use server::proxy_protocol::header::{Tlv, next_tlv};
 use server::{Hooks, Metadata, MetadataView, Plugin};
 
 pub(crate) use setup::setup;
@@ -36,10 +36,10 @@ impl Plugin for ProxyProto {
 
 impl Metadata for ProxyProto {
     fn value(&self, label: &str, view: &MetadataView<'_>) -> Option<String> {
-        if label != LABEL || view.announced().is_empty() {
+        if label != LABEL || view.proxy_tlvs().is_empty() {
             return None;
         }
-        Some(hexadecimal(view.announced()))
+        Some(hexadecimal(view.proxy_tlvs()))
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use corefile::reverse::Prefix;
 use corefile::{Diagnostic, Dispenser};
 use golang::{GoDuration, atoi, quoted};
-use server::{Proxied, ProxyPolicy, SessionLimits, Setup};
+use server::{ProxyPolicy, ProxyProtocol, SessionLimits, Setup};
 
 use super::ProxyProto;
 use crate::acl::Sources;
@@ -42,7 +42,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     if options.tlvs {
         s.add(ProxyProto);
     }
-    s.settings().proxied = Some(options.proxied());
+    s.settings().proxy_protocol = Some(options.proxied());
     Ok(())
 }
 
@@ -81,7 +81,7 @@ impl Options {
         Ok(())
     }
 
-    fn proxied(self) -> Proxied {
+    fn proxied(self) -> ProxyProtocol {
         let Options { allowed, default, sessions, tlvs } = self;
         let allow_all = allowed.is_empty();
         let allowed = Sources::new(&allowed);

@@ -37,7 +37,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         let list = list.clone();
         s.http(Route { addr, path: PATH, answer: Arc::new(move |state| answer(&list, state)) });
     }
-    s.beside(Ready { list, monitor });
+    s.add_off_chain(Ready { list, monitor });
     Ok(())
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         .map_err(|error| s.c.bare_err(error))?;
     if !s.shared("", ReporterAdded::default).0.swap(true, Ordering::Relaxed) {
         let digest = s.digest().to_owned();
-        s.beside(Reload { digest, version_info });
+        s.add_off_chain(Reload { digest, version_info });
     }
     Ok(())
 }

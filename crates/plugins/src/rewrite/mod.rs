@@ -22,7 +22,7 @@ mod ttl;
 
 use std::sync::Arc;
 
-use server::{Found, Hooks, Lookup, Outcome, Plugin, Step, Turn, Visit, task};
+use server::{Hooks, Lookup, LookupResult, Outcome, Plugin, Step, Turn, Visit, task};
 use wire::{Class, NameBuf, Question, Rcode, Rtype};
 
 use crate::name_text::NameText;

@@ -26,7 +26,7 @@ impl Plugin for Shed {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        if visit.client.transport != Transport::Udp || !visit.replies_pile_up() {
+        if visit.client.transport != Transport::Udp || !visit.is_backlog_full() {
             return Step::Next;
         }
         let servers = self.servers.get().map_or(&[][..], Vec::as_slice);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use server::{Found, Lookup, Outcome, Step, Visit, task};
+use server::{Lookup, LookupResult, Outcome, Step, Visit, task};
 use wire::{Flags, Name, NameBuf, Opt, Owner, Rcode, Reply, Rtype, Section, ZoneRecord};
 
 use super::data::MatchedQuery;

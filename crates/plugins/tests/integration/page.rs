@@ -78,7 +78,8 @@ fn entry(page: &mut String, spec: &PluginSpec) -> Result<(), std::fmt::Error> {
 
 fn page() -> Result<String, std::fmt::Error> {
     let mut page = String::from(HEAD);
-    for spec in plugins::PLUGINS.iter().filter(|spec| matches!(spec.availability, Availability::Here(_))) {
+    for spec in plugins::PLUGINS.iter().filter(|spec| matches!(spec.availability, Availability::Available(_)))
+    {
         entry(&mut page, spec)?;
     }
     writeln!(
@@ -90,7 +91,7 @@ fn page() -> Result<String, std::fmt::Error> {
     }
     writeln!(page, "\n## Not part of Rhumb\n\nRefused as well; the error names the alternative.\n")?;
     for spec in plugins::PLUGINS {
-        if let Availability::Never(instead) = spec.availability {
+        if let Availability::Unsupported(instead) = spec.availability {
             writeln!(page, "- `{}`: {}; {instead}", spec.name, spec.about)?;
         }
     }

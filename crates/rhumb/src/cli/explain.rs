@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use server::{Address, Answered, Client, Config, Service, Transport, config, log, runtime};
+use server::{Address, Client, Config, ExplainedReply, Service, Transport, config, log, runtime};
 use wire::{Class, NameBuf, Query, Rtype};
 
 use super::args::{ExplainArgs, Output};

@@ -10,9 +10,9 @@ pub fn main() -> ExitCode {
     let width = plugins::PLUGINS.iter().map(|spec| spec.name.len()).max().unwrap_or(0);
     let line = |spec: &server::PluginSpec| {
         let note = match spec.availability {
-            Availability::Here(_) => String::new(),
-            Availability::ToCome => " (still to come)".to_owned(),
-            Availability::Never(instead) => format!(" (not part of Rhumb: {instead})"),
+            Availability::Available(_) => String::new(),
+            Availability::Planned => " (still to come)".to_owned(),
+            Availability::Unsupported(instead) => format!(" (not part of Rhumb: {instead})"),
         };
         format!("{:width$}  {}{note}\n", spec.name, spec.about)
     };

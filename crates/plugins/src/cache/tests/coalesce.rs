@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use server::{Answered, Client, Service, Transport};
+use server::{Client, ExplainedReply, Service, Transport};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 use wire::{Edns, Flags, NameBuf, Query, Rtype};
@@ -30,7 +30,7 @@ fn query(name: &str) -> Query {
     query
 }
 
-fn send(runtime: &Runtime, service: &Arc<Service>, query: &Query) -> JoinHandle<Answered> {
+fn send(runtime: &Runtime, service: &Arc<Service>, query: &Query) -> JoinHandle<ExplainedReply> {
     send_over(runtime, service, query, Transport::Udp)
 }
 
@@ -39,7 +39,7 @@ fn send_over(
     service: &Arc<Service>,
     query: &Query,
     over: Transport,
-) -> JoinHandle<Answered> {
+) -> JoinHandle<ExplainedReply> {
     let (service, packet) = (service.clone(), query.to_packet());
     runtime.spawn(async move { service.answer(&packet, client(over)).await })
 }

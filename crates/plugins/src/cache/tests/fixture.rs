@@ -59,7 +59,7 @@ static PLUGINS: &[PluginSpec] = &[
 ];
 
 const fn spec(name: &'static str, setup: server::SetupFn) -> PluginSpec {
-    PluginSpec { name, about: "", availability: Availability::Here(setup) }
+    PluginSpec { name, about: "", availability: Availability::Available(setup) }
 }
 
 impl Fixture {

@@ -16,7 +16,7 @@ fn first(corefile: &str) -> Config {
     crate::harness::configure(corefile).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn ask_of(config: &Config, question: &str) -> Answered {
+fn ask_of(config: &Config, question: &str) -> ExplainedReply {
     ask(config.services().next().expect("a service").1, question)
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, CertifiedKey, IsCa, KeyPair, SanType};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
-use server::http::{Authorities, Clients, Rate, Rules, Tls, WebSource};
+use server::http::{Authorities, ClientAuth, Rate, Rules, Tls, WebSource};
 
 use super::WebFile;
 use super::file_cache::FileCache;
@@ -106,11 +106,12 @@ fn versions_suites_and_curves() {
 
 #[test]
 fn clients() {
-    let asked = Clients { asked: true, ..Clients::default() };
-    let required = Clients { required: true, ..asked.clone() };
-    let by_system = |clients: &Clients| Clients { signed_by: Some(Authorities::System), ..clients.clone() };
+    let asked = ClientAuth { requested: true, ..ClientAuth::default() };
+    let required = ClientAuth { required: true, ..asked.clone() };
+    let by_system =
+        |clients: &ClientAuth| ClientAuth { signed_by: Some(Authorities::System), ..clients.clone() };
     for (lines, expected) in [
-        ("client_auth_type: NoClientCert\n", Clients::default()),
+        ("client_auth_type: NoClientCert\n", ClientAuth::default()),
         ("client_auth_type: RequestClientCert\n", asked.clone()),
         ("client_auth_type: RequireAnyClientCert\n", required.clone()),
         ("client_auth_type: RequireClientCert\nclient_ca_file: cert.pem\n", required.clone()),
@@ -118,7 +119,7 @@ fn clients() {
         ("client_auth_type: RequireAndVerifyClientCert\n", by_system(&required)),
         (
             "client_auth_type: RequestClientCert\nclient_allowed_sans: [a, b]\n",
-            Clients { names: Some(vec!["a".to_owned(), "b".to_owned()]), ..asked.clone() },
+            ClientAuth { names: Some(vec!["a".to_owned(), "b".to_owned()]), ..asked.clone() },
         ),
     ] {
         // Without WebFile::open, which fails on machines without system authorities.
@@ -128,7 +129,7 @@ fn clients() {
         assert_eq!(file.tls().unwrap().unwrap().clients, expected, "{lines}");
     }
     let tls = tls("client_auth_type: RequireAndVerifyClientCert\nclient_ca_file: cert.pem\n");
-    assert!(matches!(tls.clients.signed_by, Some(Authorities::Pem(_))));
+    assert!(matches!(tls.client_auth.signed_by, Some(Authorities::Pem(_))));
 }
 
 #[test]
@@ -250,7 +251,7 @@ fn unreadable_files_stay_as_they_were() {
     std::fs::copy(folder.path().join("cert.pem"), folder.path().join("ca.pem")).unwrap();
     let file = WebFile::open(&folder.path().join("web.yml")).unwrap_or_else(|error| panic!("{error}"));
     type Part = fn(Tls) -> Vec<u8>;
-    let ca: Part = |tls| match tls.clients.signed_by {
+    let ca: Part = |tls| match tls.client_auth.signed_by {
         Some(Authorities::Pem(pem)) => pem,
         _ => Vec::new(),
     };

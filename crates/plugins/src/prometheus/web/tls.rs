@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use server::http::{Authorities, Clients, Tls};
+use server::http::{Authorities, ClientAuth, Tls};
 
 use super::file_cache::FileCache;
 
@@ -87,7 +87,16 @@ impl Section {
         let (tls12, tls13) = self.versions()?;
         let clients = self.clients(folder, files)?;
         let cipher_suites = self.cipher_suites()?;
-        Ok(Tls { certificates, key, clients, tls12, tls13, cipher_suites, groups: self.groups(), http2 })
+        Ok(Tls {
+            certificates,
+            key,
+            client_auth: clients,
+            tls12,
+            tls13,
+            cipher_suites,
+            groups: self.groups(),
+            http2,
+        })
     }
 
     /// Whether TLS 1.2 and 1.3 are enabled. A lower minimum is harmless: rustls has no older versions.
@@ -139,7 +148,7 @@ impl Section {
                             set it to RequireAndVerifyClientCert"
                     .into());
             }
-            "" | "NoClientCert" => return Ok(Clients::default()),
+            "" | "NoClientCert" => return Ok(ClientAuth::default()),
             "RequestClientCert" => (false, false),
             "RequireAnyClientCert" | "RequireClientCert" => (true, false),
             "VerifyClientCertIfGiven" => (false, true),
@@ -154,7 +163,7 @@ impl Section {
                 Some(Authorities::Pem(pem))
             }
         };
-        Ok(Clients { asked: true, required, signed_by, names: self.client_allowed_sans.clone() })
+        Ok(ClientAuth { requested: true, required, signed_by, names: self.client_allowed_sans.clone() })
     }
 }
 
