@@ -27,7 +27,7 @@ pub fn service(corefile: &str) -> Arc<Service> {
 }
 
 /// Sends the query `NAME TYPE [words]`; words: `tcp`, `do`, `size=N`, `nsid`, `from=IP`, `class=CH`, `rd`, `cd`, `ad`, `notify`.
-pub fn ask(service: &Arc<Service>, question: &str) -> Answered {
+pub fn ask(service: &Arc<Service>, question: &str) -> ExplainedReply {
     let (packet, client) = packet(question);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(service.answer(&packet, client))

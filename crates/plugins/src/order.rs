@@ -96,11 +96,11 @@ pub static PLUGINS: &[PluginSpec] = &[
 const TO_COME: Availability = Availability::Planned;
 
 const fn available(setup: SetupFn) -> Availability {
-    Availability::Here(setup)
+    Availability::Available(setup)
 }
 
 const fn unsupported(instead: &'static str) -> Availability {
-    Availability::Never(instead)
+    Availability::Unsupported(instead)
 }
 
 const fn plugin(name: &'static str, about: &'static str, availability: Availability) -> PluginSpec {

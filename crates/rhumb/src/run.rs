@@ -52,7 +52,7 @@ pub fn via_flag(error: String) -> String {
 }
 
 /// Prints why the server did not start: CoreDNS's line, and on a terminal also the excerpt of the Corefile.
-fn report(refusal: &Refusal) {
+fn report(refusal: &ConfigError) {
     fail(refusal);
     if let ConfigError::Invalid(errors) = refusal
         && io::stderr().is_terminal()

@@ -116,7 +116,7 @@ impl Client {
     fn get_or_register() -> Option<Rc<Client>> {
         Client::get().or_else(|| {
             static COUNT: AtomicU64 = AtomicU64::new(0);
-            let client = Registration::take(|registration| {
+            let client = Registration::register(|registration| {
                 let id = COUNT.fetch_add(1, Ordering::Relaxed);
                 Rc::new(Client { id, registration, traffic: RefCell::new(Traffic::new()) })
             })?;
@@ -168,7 +168,7 @@ impl Handler for Client {
         self.wake();
     }
 
-    fn settle(&self) -> Option<Instant> {
+    fn before_wait(&self) -> Option<Instant> {
         let next = {
             let traffic = &mut *self.traffic.borrow_mut();
             traffic.flush();

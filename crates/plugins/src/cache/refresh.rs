@@ -67,14 +67,14 @@ impl Inner {
     }
 
     /// Caches any reply.
-    fn insert_found(&self, found: &Found, series: &Series) {
+    fn insert_found(&self, found: &LookupResult, series: &Series) {
         if found.outcome() == Outcome::Records {
             self.insert(found.query(), &mut found.reply().clone(), true, None, series);
         }
     }
 
     /// Caches the reply to a refresh of a stale entry; returns the entry that replaces it.
-    pub fn insert_refreshed(&self, found: &Found, series: &Series) -> Option<Arc<Entry>> {
+    pub fn insert_refreshed(&self, found: &LookupResult, series: &Series) -> Option<Arc<Entry>> {
         if found.outcome() != Outcome::Records {
             return None;
         }
@@ -103,7 +103,7 @@ impl Inner {
 }
 
 /// A walk through the plugins below, with AD set so that the reply shows whether the data was validated.
-pub(super) fn walk_below(visit: &mut Visit<'_>) -> Below {
+pub(super) fn walk_below(visit: &mut Visit<'_>) -> NestedWalk {
     let flags = visit.query.flags;
     visit.query.flags.set(Flags::AD, true);
     let below = visit.walk_below();

@@ -41,7 +41,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         block(&mut s.c, &mut options)?;
     }
     // Entries depend on the plugins below and on these options.
-    let key = format!("{zones:?} {options:?} {}", s.below());
+    let key = format!("{zones:?} {options:?} {}", s.fingerprint_below());
     let contents = s.kept(&key, || Contents::new(&options));
     server::compact_after_waiting(contents.clone());
     s.add(Cache::new(zones, label, options, contents));

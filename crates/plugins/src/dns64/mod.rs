@@ -89,7 +89,7 @@ impl Dns64 {
 
 impl Translator {
     /// Answers with the translated reply for A.
-    fn answer(&self, visit: &mut Visit<'_>, found: &Found, max_ttl: u32) {
+    fn answer(&self, visit: &mut Visit<'_>, found: &LookupResult, max_ttl: u32) {
         visit.clear_error();
         if found.outcome() == Outcome::Drop {
             visit.reply.begin_error(visit.query, Rcode::SERVFAIL);
@@ -103,7 +103,7 @@ impl Translator {
     }
 
     /// Copies the reply for A with AAAA instead of A records (RFC 6147 §5.3); returns their number.
-    fn translate(&self, visit: &mut Visit<'_>, found: &Found, max_ttl: u32) -> usize {
+    fn translate(&self, visit: &mut Visit<'_>, found: &LookupResult, max_ttl: u32) -> usize {
         let (inner, inner_name) = (found.reply(), found.query().question.name());
         let question = visit.query.question.name();
         let reply: &mut Reply = visit.reply;

@@ -113,7 +113,7 @@ impl Plugin for Dnstap {
 }
 
 impl Tap for Dnstap {
-    fn forwarded(&self, exchange: &Forwarded<'_>, visit: &Visit<'_>) {
+    fn forwarded(&self, exchange: &ForwardedExchange<'_>, visit: &Visit<'_>) {
         if !self.output.has_readers() {
             return;
         }

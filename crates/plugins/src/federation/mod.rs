@@ -114,7 +114,7 @@ fn restore_name(visit: &mut Visit<'_>) {
 }
 
 /// Appends the records of the CNAME target; without them the CNAME alone is the answer.
-fn append(found: &Found, visit: &mut Visit<'_>) -> Turn {
+fn append(found: &LookupResult, visit: &mut Visit<'_>) -> Turn {
     let source = found.reply();
     visit.reply.append(Section::Answer, source, found.query().question.name());
     if source.flags.has(Flags::TC) {

@@ -215,7 +215,7 @@ impl Exchange {
         let exchange = target.upstream.exchange_by(&self.packet, network, self.udp_size, Some(connect_by));
         exchange.await.map_err(|error| match error {
             Error::WrongQuestion => Failure { cause: Cause::WrongQuestion, connection: None },
-            error => Failure { connection: error.way(), cause: Cause::Error(error.to_string()) },
+            error => Failure { connection: error.connection(), cause: Cause::Error(error.to_string()) },
         })
     }
 }

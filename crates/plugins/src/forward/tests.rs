@@ -18,7 +18,7 @@ use super::{HEALTHCHECK_BROKEN, MAX_CONCURRENT_REJECTS};
 use crate::harness::{present, service};
 
 /// Queries on the process's own runtime, where sockets and health checks survive between queries.
-fn ask(service: &Arc<Service>, question: &str) -> Answered {
+fn ask(service: &Arc<Service>, question: &str) -> ExplainedReply {
     let (packet, client) = packet(question);
     runtime::handle().block_on(service.answer(&packet, client))
 }

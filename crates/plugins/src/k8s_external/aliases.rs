@@ -47,7 +47,7 @@ impl Lookups {
     }
 
     /// Appends the answer of a lookup, whatever its rcode: the load balancer's name holds even if it does not exist.
-    fn append(&self, visit: &mut Visit<'_>, found: &Found) {
+    fn append(&self, visit: &mut Visit<'_>, found: &LookupResult) {
         if found.outcome() != Outcome::Records {
             return;
         }

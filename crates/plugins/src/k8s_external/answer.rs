@@ -45,25 +45,33 @@ impl K8sExternal {
     fn addresses(
         &self,
         reply: &mut Reply,
-        outside: &dyn Outside,
+        outside: &dyn ExternalServices,
         front: &[u8],
         qtype: Rtype,
     ) -> ServiceLookup {
         let mut aliases = Vec::new();
         let mut seen = Distinct::new();
-        let existence = outside.find(front, self.headless, &mut |reached| match reached.at {
-            Place::Address(address) if rtype(address) == qtype && seen.insert(address) => {
+        let existence = outside.find(front, self.headless, &mut |reached| match reached.target {
+            ExternalTarget::Address(address) if rtype(address) == qtype && seen.insert(address) => {
                 push_address(reply, Section::Answer, Owner::Question(0), self.ttl, address);
             }
-            Place::Address(_) => {}
+            ExternalTarget::Address(_) => {}
             // An invalid hostname is skipped.
-            Place::Host(host) => aliases.extend(NameBuf::parse(host).ok().filter(|it| !aliases.contains(it))),
+            ExternalTarget::Host(host) => {
+                aliases.extend(NameBuf::parse(host).ok().filter(|it| !aliases.contains(it)))
+            }
         });
         ServiceLookup { existence, aliases }
     }
 
     /// Writes one SRV record per port and target, and the targets' addresses as additional records.
-    fn srv(&self, reply: &mut Reply, outside: &dyn Outside, zone: &Zone, front: &[u8]) -> ServiceLookup {
+    fn srv(
+        &self,
+        reply: &mut Reply,
+        outside: &dyn ExternalServices,
+        zone: &Zone,
+        front: &[u8],
+    ) -> ServiceLookup {
         let mut candidates = 0;
         let existence = outside.find(front, self.headless, &mut |_| candidates += 1);
         let (weight, ttl) = (srv_weight(candidates), outside.ttl());
@@ -79,8 +87,10 @@ impl K8sExternal {
             if ports.insert(hashes.hash_one((target.wire(), port))) {
                 push_srv(reply, ttl, weight, port, target.as_name());
             }
-            match reached.at {
-                Place::Address(address) if addresses.insert(hashes.hash_one((target.wire(), address))) => {
+            match reached.target {
+                ExternalTarget::Address(address)
+                    if addresses.insert(hashes.hash_one((target.wire(), address))) =>
+                {
                     let owner = reply.store(target.as_name());
                     push_address(reply, Section::Additional, owner, self.ttl, address);
                 }
@@ -93,9 +103,9 @@ impl K8sExternal {
     }
 
     /// Writes the PTR records of an address.
-    pub fn names(&self, visit: &mut Visit<'_>, outside: &dyn Outside, address: IpAddr) -> Existence {
+    pub fn names(&self, visit: &mut Visit<'_>, outside: &dyn ExternalServices, address: IpAddr) -> Existence {
         // Names point into the first zone, whichever reverse zone the query is in.
-        let Some(zone) = self.zones.first() else { return Existence::Nowhere };
+        let Some(zone) = self.zones.first() else { return Existence::Absent };
         let (mut found, reply) = (false, &mut *visit.reply);
         let complete = outside.names_of(address, &mut |front| {
             found = true;
@@ -123,10 +133,10 @@ impl K8sExternal {
 }
 
 /// The target of an SRV record.
-fn target(reached: &Reached<'_>, zone: &Zone) -> Option<NameBuf> {
-    match reached.at {
-        Place::Address(_) => name_in_zone(reached.front, zone),
-        Place::Host(host) => NameBuf::parse(host).ok(),
+fn target(reached: &ExternalEndpoint<'_>, zone: &Zone) -> Option<NameBuf> {
+    match reached.target {
+        ExternalTarget::Address(_) => name_in_zone(reached.front, zone),
+        ExternalTarget::Host(host) => NameBuf::parse(host).ok(),
     }
 }
 
@@ -141,7 +151,7 @@ fn name_in_zone(front: &[u8], zone: &Zone) -> Option<NameBuf> {
 }
 
 /// The Services of an address, for `explain`.
-fn names_of(outside: &dyn Outside, address: IpAddr) -> String {
+fn names_of(outside: &dyn ExternalServices, address: IpAddr) -> String {
     let mut services: Vec<String> = Vec::new();
     outside.names_of(address, &mut |front| {
         let name = [front, &[0]].concat();

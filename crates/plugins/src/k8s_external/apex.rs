@@ -33,7 +33,7 @@ impl ApexName {
 
 impl K8sExternal {
     /// Answers for the zone apex.
-    pub fn apex(&self, visit: &mut Visit<'_>, outside: &dyn Outside, zone: &Zone) -> Step {
+    pub fn apex(&self, visit: &mut Visit<'_>, outside: &dyn ExternalServices, zone: &Zone) -> Step {
         visit.note(|_| format!("{} is the zone apex", zone.name));
         let reply = visit.begin();
         reply.flags.set(Flags::AA, true);
@@ -110,7 +110,7 @@ impl K8sExternal {
                 visit.note(|_| "falls through to the next plugin".to_owned());
                 return Step::Next;
             }
-            Existence::Nowhere => Rcode::NXDOMAIN,
+            Existence::Absent => Rcode::NXDOMAIN,
             // A missing object may not be listed yet.
             Existence::Unknown => Rcode::SERVFAIL,
         };

@@ -55,7 +55,7 @@ impl Plugin for K8sExternal {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let Some((zone, at)) = self.zone_of(visit.query.question.lower()) else { return Step::Next };
-        let Some(outside) = self.cluster.get().and_then(|plugin| plugin.as_outside()) else {
+        let Some(outside) = self.cluster.get().and_then(|plugin| plugin.as_external_services()) else {
             return Step::error(Rcode::SERVFAIL, "no kubernetes plugin in this server block");
         };
         let name = visit.query.question.lower();

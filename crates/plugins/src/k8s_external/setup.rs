@@ -38,7 +38,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let zones = zones.ok_or_else(|| {
         s.c.bare_err(format_args!("apex: expected labels that make a valid name, got '{apex}'"))
     })?;
-    s.settings().outside = true;
+    s.settings().external_services = true;
     s.add(K8sExternal { zones, ttl, headless, fallthrough, cluster: OnceLock::new() });
     Ok(())
 }

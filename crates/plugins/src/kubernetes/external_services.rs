@@ -119,7 +119,7 @@ impl Kubernetes {
         found
     }
 
-    fn each_endpoint(&self, entry: &Entry, filter: &Filter<'_>, each: &mut dyn FnMut(Reached<'_>)) {
+    fn each_endpoint(&self, entry: &Entry, filter: &Filter<'_>, each: &mut dyn FnMut(ExternalEndpoint<'_>)) {
         let pod_names = self.options.endpoint_pod_names;
         let mut target = Target::new();
         for slice in self.slices(entry) {

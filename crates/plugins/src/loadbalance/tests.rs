@@ -240,7 +240,12 @@ fn weight_files_are_read_again() {
     let file = WeightFile::new(path.clone());
     let weight = || file.weights().of(name("a").as_name(), &[10, 0, 0, 1]);
     assert!(matches!(file.read(), Err(Failure::Open(_))));
-    broken_file::check(&path, |weight| format!("a\n10.0.0.1 {weight}\n"), || file.refresh(), || Some(weight()));
+    broken_file::check(
+        &path,
+        |weight| format!("a\n10.0.0.1 {weight}\n"),
+        || file.refresh(),
+        || Some(weight()),
+    );
     // An invalid file leaves the weights unchanged.
     let last = weight();
     std::fs::write(&path, "a\n10.0.0.1 x\n").unwrap();

@@ -48,7 +48,7 @@ fn routes(addr: &str) -> Vec<Route> {
         route(PREFIX, index),
         route("/debug/pprof/", index),
         route("/debug/pprof/cmdline", command_line),
-        route("/debug/pprof/profile", |_| HttpAnswer::waiting(record)),
+        route("/debug/pprof/profile", |_| HttpAnswer::deferred(record)),
     ];
     for (path, instead) in UNSUPPORTED {
         let answer =
@@ -70,7 +70,7 @@ fn command_line(_: &HttpState) -> HttpAnswer {
 }
 
 /// Records a profile for the `seconds=N` of the query string.
-fn record(query: &str) -> Coming {
+fn record(query: &str) -> HttpFuture {
     let time = Duration::from_secs(seconds(query));
     Box::pin(async move {
         let start = SystemTime::now();

@@ -88,7 +88,7 @@ impl Options {
         // Without `allow` every sender counts as other; then the default is to use its headers.
         let others = default.unwrap_or(if allow_all { ProxyPolicy::Use } else { ProxyPolicy::Ignore });
         let policy = move |sender: IpAddr| if allowed.contains(sender) { ProxyPolicy::Use } else { others };
-        Proxied { policy: Arc::new(policy), sessions, tlvs }
+        ProxyProtocol { policy: Arc::new(policy), sessions, tlvs }
     }
 }
 

@@ -234,7 +234,7 @@ impl ReplyRewrite {
         Turn::Up
     }
 
-    fn add_target(&mut self, name: NameBuf, found: &Found) {
+    fn add_target(&mut self, name: NameBuf, found: &LookupResult) {
         let question = found.query().question.name();
         let answer = (found.outcome() != Outcome::Drop).then(|| Answer::new(found.reply(), question));
         self.targets.push(Target { name, answer });

@@ -77,7 +77,7 @@ impl Plugin for Siit {
 
 /// The reason to leave the reply unchanged, if there is one.
 fn skip_reason(visit: &Visit<'_>) -> Option<&'static str> {
-    if visit.is_asked_by(NAME) {
+    if visit.is_lookup_by(NAME) {
         // Otherwise the look-ups of `dns64` and of this plugin would recurse without end.
         return Some("reply unchanged: the query is part of a look-up by siit");
     }
@@ -93,7 +93,7 @@ fn skip_reason(visit: &Visit<'_>) -> Option<&'static str> {
 
 impl Translator {
     /// Answers with the translated reply for AAAA, if it has an address with a mapping or is an error.
-    fn answer(&self, visit: &mut Visit<'_>, found: &Found) {
+    fn answer(&self, visit: &mut Visit<'_>, found: &LookupResult) {
         visit.clear_error();
         if found.outcome() == Outcome::Drop {
             visit.reply.begin_error(visit.query, Rcode::SERVFAIL);
@@ -123,7 +123,7 @@ impl Translator {
     }
 
     /// Copies the reply for AAAA with A instead of AAAA records; an error keeps its AAAA records.
-    fn translate(&self, visit: &mut Visit<'_>, found: &Found) {
+    fn translate(&self, visit: &mut Visit<'_>, found: &LookupResult) {
         let max_ttl = max_ttl(visit.reply);
         let (inner, inner_name) = (found.reply(), found.query().question.name());
         let question = visit.query.question.name();

@@ -136,7 +136,7 @@ fn target(record: &ZoneRecord) -> Option<NameBuf> {
 }
 
 /// Appends the answer records, whatever the rcode.
-fn append_answer(reply: &mut Reply, found: &Found) {
+fn append_answer(reply: &mut Reply, found: &LookupResult) {
     if found.outcome() == Outcome::Drop {
         return;
     }

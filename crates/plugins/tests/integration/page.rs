@@ -86,7 +86,7 @@ fn page() -> Result<String, std::fmt::Error> {
         page,
         "\n## Still to come\n\nA Corefile with one of these is refused; the error names the line.\n"
     )?;
-    for spec in plugins::PLUGINS.iter().filter(|spec| matches!(spec.availability, Availability::ToCome)) {
+    for spec in plugins::PLUGINS.iter().filter(|spec| matches!(spec.availability, Availability::Planned)) {
         writeln!(page, "- `{}`: {}", spec.name, spec.about)?;
     }
     writeln!(page, "\n## Not part of Rhumb\n\nRefused as well; the error names the alternative.\n")?;

@@ -60,7 +60,7 @@ fn fail(message: String) -> ExitCode {
 
 /// The available plugins in alphabetical order, with CoreDNS's empty line at the end.
 fn installed() -> String {
-    let available = |spec: &&server::PluginSpec| matches!(spec.availability, Availability::Here(_));
+    let available = |spec: &&server::PluginSpec| matches!(spec.availability, Availability::Available(_));
     let mut names: Vec<&str> = plugins::PLUGINS.iter().filter(available).map(|spec| spec.name).collect();
     names.sort_unstable();
     names.iter().map(|name| format!("{name}\n")).chain(["\n".to_owned()]).collect()

@@ -37,7 +37,7 @@ struct Explanation {
     listener: String,
     /// Empty if the user chose a listener.
     other_listeners: Vec<String>,
-    answered: Answered,
+    answered: ExplainedReply,
 }
 
 pub fn main(args: ExplainArgs) -> ExitCode {

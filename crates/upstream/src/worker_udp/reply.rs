@@ -44,7 +44,7 @@ impl Future for ReplyFuture {
         let polled = client.traffic.borrow_mut().exchanges.poll(self.exchange, context.waker());
         let (end, socket) = match polled {
             Polled::Pending => {
-                net::wait_here();
+                net::mark_local_wait();
                 return Poll::Pending;
             }
             Polled::Ended(end, socket) => (end, socket),

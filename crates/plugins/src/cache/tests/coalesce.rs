@@ -44,7 +44,7 @@ fn send_over(
     runtime.spawn(async move { service.answer(&packet, client(over)).await })
 }
 
-fn texts(runtime: &Runtime, sent: Vec<JoinHandle<Answered>>) -> Vec<String> {
+fn texts(runtime: &Runtime, sent: Vec<JoinHandle<ExplainedReply>>) -> Vec<String> {
     let answers = sent.into_iter().map(|one| runtime.block_on(one).expect("no panic"));
     answers.map(|answered| present(&answered).trim().replace('\n', " / ")).collect()
 }

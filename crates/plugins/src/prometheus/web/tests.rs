@@ -126,7 +126,7 @@ fn clients() {
         let (folder, _) = folder_with(&format!("{CERTIFICATE}{}", indented(lines)));
         let path = folder.path().join("web.yml");
         let file = WebFile { path, requires_tls: true, files: FileCache::default() };
-        assert_eq!(file.tls().unwrap().unwrap().clients, expected, "{lines}");
+        assert_eq!(file.tls().unwrap().unwrap().client_auth, expected, "{lines}");
     }
     let tls = tls("client_auth_type: RequireAndVerifyClientCert\nclient_ca_file: cert.pem\n");
     assert!(matches!(tls.client_auth.signed_by, Some(Authorities::Pem(_))));

@@ -137,7 +137,7 @@ impl Section {
         Some(curves.iter().map(|curve| name(curve).to_owned()).collect())
     }
 
-    fn clients(&self, folder: &Path, files: &FileCache) -> Result<Clients, String> {
+    fn clients(&self, folder: &Path, files: &FileCache) -> Result<ClientAuth, String> {
         let given = !self.client_ca_file.is_empty() || !self.client_ca.is_empty();
         let (required, verified) = match self.client_auth_type.as_str() {
             "" | "NoClientCert" if given => {
