@@ -1,12 +1,12 @@
-//! Counts allocations, so that "the answer path allocates nothing" is a test and not a hope.
+//! Counts allocations, for tests that the answer path allocates nothing.
 //!
-//! A test binary that wants it says so once, at its top:
+//! A test binary installs it once, at its top:
 //!
 //! ```ignore
 //! #[global_allocator]
 //! static ALLOCATOR: testkit::alloc::Counting = testkit::alloc::Counting;
 //! ```
-// The one place of this crate with unsafe code: a global allocator cannot be had without.
+// The only unsafe code of this crate: a global allocator needs it.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -14,11 +14,11 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The system's allocator, with a count of what is asked of it.
+/// The system allocator, counting allocations.
 pub struct Counting;
 
-/// How much was asked for. Growing in place counts as an allocation of the new size: it may move, and on
-/// the answer path neither is wanted. Freeing is not counted; [`live`] does that.
+/// Allocations and their bytes. A realloc counts as an allocation of the new size, since it may move.
+/// Frees are not counted; see [`live`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     pub allocations: u64,
@@ -31,16 +31,16 @@ static FREED: AtomicU64 = AtomicU64::new(0);
 static FREED_BYTES: AtomicU64 = AtomicU64::new(0);
 
 thread_local! {
-    // Constant and without a destructor: reading it can neither allocate nor come too late.
-    static HERE: Cell<Count> = const { Cell::new(Count { allocations: 0, bytes: 0 }) };
+    // Constant and without a destructor: reading it cannot allocate, nor fail at thread exit.
+    static THREAD: Cell<Count> = const { Cell::new(Count { allocations: 0, bytes: 0 }) };
 }
 
 fn count(size: usize) {
     ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
     BYTES.fetch_add(size as u64, Ordering::Relaxed);
-    let _ = HERE.try_with(|here| {
-        let Count { allocations, bytes } = here.get();
-        here.set(Count { allocations: allocations + 1, bytes: bytes + size as u64 });
+    let _ = THREAD.try_with(|total| {
+        let Count { allocations, bytes } = total.get();
+        total.set(Count { allocations: allocations + 1, bytes: bytes + size as u64 });
     });
 }
 
@@ -49,9 +49,9 @@ fn uncount(size: usize) {
     FREED_BYTES.fetch_add(size as u64, Ordering::Relaxed);
 }
 
-// SAFETY: every method hands its arguments unchanged to `System`, which is a `GlobalAlloc`, and gives back
-// its result unchanged; whatever the caller owes us it thereby owes `System`. `count` and `uncount` only add numbers:
-// they neither allocate (which would come back here without end) nor unwind, and touch no allocated memory.
+// SAFETY: every method passes its arguments unchanged to `System`, which is a `GlobalAlloc`, and returns
+// its result unchanged; the caller's obligations are thereby those towards `System`. `count` and `uncount` only add numbers:
+// they neither allocate (which would recurse) nor unwind, and touch no allocated memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -79,35 +79,35 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What this thread has allocated since it began.
-pub fn here() -> Count {
-    HERE.with(Cell::get)
+/// Allocations of this thread since it started.
+pub fn thread_total() -> Count {
+    THREAD.with(Cell::get)
 }
 
-/// What the whole process has allocated since it began.
-pub fn everywhere() -> Count {
+/// Allocations of the whole process since it started.
+pub fn process_total() -> Count {
     Count { allocations: ALLOCATIONS.load(Ordering::Relaxed), bytes: BYTES.load(Ordering::Relaxed) }
 }
 
-/// What the whole process has allocated and not freed: what it holds now. Whatever else runs in the program meanwhile
-/// is in it, so a test that asks is alone in its binary.
+/// Live allocations of the whole process. They include those of concurrent threads, so a test that uses this is
+/// alone in its binary.
 pub fn live() -> Count {
-    let Count { allocations, bytes } = everywhere();
+    let Count { allocations, bytes } = process_total();
     let (freed, freed_bytes) = (FREED.load(Ordering::Relaxed), FREED_BYTES.load(Ordering::Relaxed));
     Count { allocations: allocations.saturating_sub(freed), bytes: bytes.saturating_sub(freed_bytes) }
 }
 
-/// What `run` allocates on this thread.
+/// Runs `run` and counts its allocations on this thread.
 ///
 /// # Panics
-/// When [`Counting`] is not this program's allocator: a count of nothing would always please.
+/// When [`Counting`] is not this program's allocator: the count would always be zero.
 pub fn counted<T>(run: impl FnOnce() -> T) -> (T, Count) {
-    let before = here();
+    let before = thread_total();
     drop(black_box(Box::new(black_box(1u8))));
-    let start = here();
+    let start = thread_total();
     assert!(start != before, "testkit::alloc::Counting is not the global allocator of this program");
     let result = run();
-    let end = here();
+    let end = thread_total();
     let count = Count { allocations: end.allocations - start.allocations, bytes: end.bytes - start.bytes };
     (result, count)
 }

@@ -1,10 +1,10 @@
-//! Certificates made on the spot, for servers that speak TLS on loopback.
+//! Generates certificates for TLS servers on loopback.
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use crate::error::{Context, Result};
 
-/// Somebody who signs certificates.
+/// A certificate authority.
 pub struct Authority {
     pem: String,
     issuer: Issuer<'static, KeyPair>,
@@ -26,12 +26,12 @@ impl Authority {
         Ok(Self { pem, issuer: Issuer::new(params, key) })
     }
 
-    /// Its own certificate, for those who are to trust it.
+    /// Its own certificate, for trust stores.
     pub fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// A certificate for these names and addresses, good for servers and clients.
+    /// Issues a certificate for these names and addresses, valid for servers and clients.
     pub fn issue(&self, names: &[&str]) -> Result<Certificate> {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let key = KeyPair::generate().context("a key")?;

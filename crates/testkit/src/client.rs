@@ -1,4 +1,4 @@
-//! Asks DNS servers, blocking and without judging: whatever bytes come back are the answer.
+//! A blocking DNS client that returns replies as bytes, unchecked.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, UdpSocket};
@@ -14,19 +14,19 @@ pub enum Transport {
     Tcp,
 }
 
-/// What became of a question.
+/// The result of a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Reply(Vec<u8>),
-    NoAnswer(Silence),
+    NoAnswer(Failure),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Silence {
+pub enum Failure {
     TimedOut,
-    /// TCP: the server closed the connection instead.
+    /// TCP: the server closed the connection.
     Closed,
-    /// Nobody listens there.
+    /// Nothing listens there.
     Refused,
 }
 
@@ -39,20 +39,20 @@ impl Outcome {
     }
 }
 
-/// Asks once over UDP or TCP.
-pub fn ask(server: SocketAddr, transport: Transport, query: &[u8], timeout: Duration) -> Result<Outcome> {
+/// Sends one query over UDP or TCP.
+pub fn query(server: SocketAddr, transport: Transport, query: &[u8], timeout: Duration) -> Result<Outcome> {
     match transport {
         Transport::Udp => udp(server, query, timeout, 0),
         Transport::Tcp => tcp(server, query, timeout),
     }
 }
 
-/// Asks over UDP, `retries` times again when no answer comes within `timeout`. The first packet from the
-/// server is the answer, whatever it holds.
+/// Sends a query over UDP, and up to `retries` more times when no packet arrives within `timeout`. The first
+/// packet from the server is the reply, whatever it holds.
 pub fn udp(server: SocketAddr, query: &[u8], timeout: Duration, retries: usize) -> Result<Outcome> {
     let socket = UdpSocket::bind(any_port(server))?;
     socket.connect(server)?;
-    let mut outcome = Outcome::NoAnswer(Silence::TimedOut);
+    let mut outcome = Outcome::NoAnswer(Failure::TimedOut);
     for _ in 0..=retries {
         outcome = match socket.send(query).and_then(|_| {
             socket.set_read_timeout(Some(timeout))?;
@@ -62,27 +62,27 @@ pub fn udp(server: SocketAddr, query: &[u8], timeout: Duration, retries: usize) 
             Ok(buffer)
         }) {
             Ok(reply) => return Ok(Outcome::Reply(reply)),
-            Err(e) => Outcome::NoAnswer(silence(&e)),
+            Err(e) => Outcome::NoAnswer(failure(&e)),
         };
     }
     Ok(outcome)
 }
 
-/// Asks over a new TCP connection and takes the first message that comes.
+/// Sends a query over a new TCP connection and returns the first message.
 pub fn tcp(server: SocketAddr, query: &[u8], timeout: Duration) -> Result<Outcome> {
     let deadline = Instant::now() + timeout;
     let mut stream = match TcpStream::connect_timeout(&server, timeout) {
         Ok(stream) => stream,
-        Err(e) => return Ok(Outcome::NoAnswer(silence(&e))),
+        Err(e) => return Ok(Outcome::NoAnswer(failure(&e))),
     };
     if let Err(e) = send_framed(&mut stream, query) {
-        return Ok(Outcome::NoAnswer(silence(&e)));
+        return Ok(Outcome::NoAnswer(failure(&e)));
     }
     Ok(receive_framed(&mut stream, deadline))
 }
 
-/// Sends all queries over one TCP connection without waiting between them, and gives the replies in the
-/// order they came: as many as came before the time was up or the server closed.
+/// Sends all queries over one TCP connection without waiting between them. Returns the replies in order of
+/// arrival, as many as arrive before the timeout or the server's close.
 pub fn pipeline(server: SocketAddr, queries: &[Vec<u8>], timeout: Duration) -> Result<Vec<Vec<u8>>> {
     let deadline = Instant::now() + timeout;
     let mut stream =
@@ -101,15 +101,15 @@ pub fn pipeline(server: SocketAddr, queries: &[Vec<u8>], timeout: Duration) -> R
             Outcome::NoAnswer(_) => break,
         }
     }
-    // Wakes the sender if it is stuck; what it could not send has no reply anyway.
+    // Wakes the sender if it blocks; queries it could not send have no reply anyway.
     let _ = stream.shutdown(std::net::Shutdown::Both);
     let _ = sending.join();
     Ok(replies)
 }
 
-/// Asks two servers the same thing at the same time **from the same port**: some answers hold the
-/// client's address (whoami) or are chosen by it. `from` is the address to ask from, if it matters.
-pub fn ask_both(
+/// Sends a query to two servers at the same time **from the same port**: some answers contain the
+/// client's address (whoami) or depend on it. `from` is the source address, if it matters.
+pub fn query_both(
     servers: [SocketAddr; 2],
     from: Option<IpAddr>,
     transport: Transport,
@@ -134,7 +134,7 @@ fn udp_both(
     for server in servers {
         socket.send_to(query, server).context(format!("sending to {server}"))?;
     }
-    let mut outcomes = [const { Outcome::NoAnswer(Silence::TimedOut) }; 2];
+    let mut outcomes = [const { Outcome::NoAnswer(Failure::TimedOut) }; 2];
     let mut buffer = vec![0; 65535];
     while outcomes.iter().any(|o| o.reply().is_none()) {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -151,15 +151,15 @@ fn udp_both(
                     outcomes[i] = Outcome::Reply(buffer[..n].to_vec());
                 }
             }
-            Err(e) if silence(&e) == Silence::TimedOut => break,
+            Err(e) if failure(&e) == Failure::TimedOut => break,
             Err(e) => return Err(e.into()),
         }
     }
     Ok(outcomes)
 }
 
-/// How long an answer that should be there already is waited for.
-const LAST_LOOK: Duration = Duration::from_millis(100);
+/// Minimum time to read a reply that should have arrived already.
+const MIN_READ_TIME: Duration = Duration::from_millis(100);
 
 fn tcp_both(
     servers: [SocketAddr; 2],
@@ -169,30 +169,30 @@ fn tcp_both(
 ) -> Result<[Outcome; 2]> {
     let deadline = Instant::now() + timeout;
     let mut streams = connect_both(servers, local, timeout)?;
-    // Both are asked before either is listened to, so that they work at the same time.
+    // Both get the query before either is read from, so that they work concurrently.
     for stream in &mut streams {
         if let Ok(open) = stream
             && let Err(e) = send_framed(open, query)
         {
-            *stream = Err(silence(&e));
+            *stream = Err(failure(&e));
         }
     }
     Ok(streams.map(|stream| match stream {
-        // One that says nothing must not cost the other the answer that has come meanwhile.
-        Ok(mut stream) => receive_framed(&mut stream, deadline.max(Instant::now() + LAST_LOOK)),
-        Err(silence) => Outcome::NoAnswer(silence),
+        // A silent first server must not time out the second, whose reply has arrived meanwhile.
+        Ok(mut stream) => receive_framed(&mut stream, deadline.max(Instant::now() + MIN_READ_TIME)),
+        Err(failure) => Outcome::NoAnswer(failure),
     }))
 }
 
-type Connection = std::result::Result<TcpStream, Silence>;
+type Connection = std::result::Result<TcpStream, Failure>;
 
 /// Two connections from one local port. A port may be unusable towards one of the two servers while an
-/// earlier connection lingers, so some ports are tried.
+/// earlier connection lingers, so several ports are tried.
 fn connect_both(servers: [SocketAddr; 2], from: SocketAddr, timeout: Duration) -> Result<[Connection; 2]> {
     let mut tries = 10;
     'port: loop {
         let mut local = from;
-        let mut streams = [const { Err(Silence::Refused) }; 2];
+        let mut streams = [const { Err(Failure::Refused) }; 2];
         for (stream, server) in streams.iter_mut().zip(servers) {
             let socket = Socket::new(Domain::for_address(server), Type::STREAM, Some(Protocol::TCP))?;
             socket.set_reuse_address(true)?;
@@ -211,7 +211,7 @@ fn connect_both(servers: [SocketAddr; 2], from: SocketAddr, timeout: Duration) -
                     continue 'port;
                 }
                 Err(e) if e.kind() == ErrorKind::AddrInUse => return Err(e.into()),
-                Err(e) => Err(silence(&e)),
+                Err(e) => Err(failure(&e)),
             };
         }
         return Ok(streams);
@@ -263,15 +263,15 @@ fn receive_framed(stream: &mut TcpStream, deadline: Instant) -> Outcome {
     });
     match read {
         Ok(message) => Outcome::Reply(message),
-        Err(e) => Outcome::NoAnswer(silence(&e)),
+        Err(e) => Outcome::NoAnswer(failure(&e)),
     }
 }
 
-fn silence(e: &std::io::Error) -> Silence {
+fn failure(e: &std::io::Error) -> Failure {
     match e.kind() {
-        ErrorKind::ConnectionRefused => Silence::Refused,
-        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Silence::Closed,
-        _ => Silence::TimedOut,
+        ErrorKind::ConnectionRefused => Failure::Refused,
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => Failure::Closed,
+        _ => Failure::TimedOut,
     }
 }
 
@@ -314,18 +314,18 @@ mod tests {
     }
 
     #[test]
-    fn udp_retries_and_silence() {
+    fn udp_retries_and_failures() {
         assert!(udp(udp_server(1, 1), b"q", SHORT, 1).unwrap().reply().is_some());
-        assert_eq!(udp(udp_server(1, 0), b"q", SHORT, 0).unwrap(), Outcome::NoAnswer(Silence::TimedOut));
+        assert_eq!(udp(udp_server(1, 0), b"q", SHORT, 0).unwrap(), Outcome::NoAnswer(Failure::TimedOut));
         let nobody = crate::ports::free_addr().unwrap();
-        assert_eq!(udp(nobody, b"q", LONG, 0).unwrap(), Outcome::NoAnswer(Silence::Refused));
-        assert_eq!(tcp(nobody, b"q", LONG).unwrap(), Outcome::NoAnswer(Silence::Refused));
+        assert_eq!(udp(nobody, b"q", LONG, 0).unwrap(), Outcome::NoAnswer(Failure::Refused));
+        assert_eq!(tcp(nobody, b"q", LONG).unwrap(), Outcome::NoAnswer(Failure::Refused));
     }
 
     #[test]
     fn tcp_reply_close_and_pipeline() {
         assert!(tcp(tcp_server(1), b"q", LONG).unwrap().reply().is_some());
-        assert_eq!(tcp(tcp_server(0), b"q", LONG).unwrap(), Outcome::NoAnswer(Silence::Closed));
+        assert_eq!(tcp(tcp_server(0), b"q", LONG).unwrap(), Outcome::NoAnswer(Failure::Closed));
         let queries = vec![b"q".to_vec(); 5];
         assert_eq!(pipeline(tcp_server(5), &queries, LONG).unwrap().len(), 5);
         assert_eq!(pipeline(tcp_server(3), &queries, LONG).unwrap().len(), 3);
@@ -334,13 +334,13 @@ mod tests {
     #[test]
     fn both_see_the_same_port() {
         let [a, b] =
-            ask_both([udp_server(0, 1), udp_server(0, 1)], None, Transport::Udp, b"q", LONG).unwrap();
+            query_both([udp_server(0, 1), udp_server(0, 1)], None, Transport::Udp, b"q", LONG).unwrap();
         assert!(a.reply().is_some() && a == b);
-        let [a, b] = ask_both([tcp_server(1), tcp_server(1)], None, Transport::Tcp, b"q", LONG).unwrap();
+        let [a, b] = query_both([tcp_server(1), tcp_server(1)], None, Transport::Tcp, b"q", LONG).unwrap();
         assert!(a.reply().is_some() && a == b);
         let [a, b] =
-            ask_both([udp_server(0, 1), udp_server(1, 0)], None, Transport::Udp, b"q", SHORT).unwrap();
+            query_both([udp_server(0, 1), udp_server(1, 0)], None, Transport::Udp, b"q", SHORT).unwrap();
         assert!(a.reply().is_some());
-        assert_eq!(b, Outcome::NoAnswer(Silence::TimedOut));
+        assert_eq!(b, Outcome::NoAnswer(Failure::TimedOut));
     }
 }

@@ -1,10 +1,10 @@
 //! A real Kubernetes API on loopback: etcd and kube-apiserver, nothing more.
 //!
-//! No controller-manager, scheduler or kubelet runs: EndpointSlices, Pod and Service status and the like
-//! are written by the test itself. Several clusters can share one etcd, each under a prefix of its own.
+//! No controller-manager, scheduler or kubelet runs: tests write EndpointSlices, Pod and Service status
+//! themselves. Several clusters can share one etcd, each under its own prefix.
 //!
-//! [`generate`] makes up all that a cluster may hold, [`load`] puts it there, [`stored`] reads it back and
-//! [`names`] turns it into names to ask for; [`changes`] keeps it moving. [`deploy`] applies the manifests we ship.
+//! [`generate`] generates the objects of a cluster, [`load`] creates them, [`stored`] reads them back,
+//! [`names`] derives query names and [`changes`] makes random changes. [`deploy`] applies the manifests we ship.
 
 mod api;
 pub mod changes;
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::error::{Error, Result};
-use crate::network::Place;
+use crate::network::Host;
 use crate::peers::Peer;
 use crate::ports;
 use crate::process::Process;
@@ -36,18 +36,18 @@ use credentials::TOKEN;
 
 pub use api::{Api, Method, Response};
 pub use etcd::Etcd;
-pub use stored::Stored;
+pub use stored::StoredObjects;
 pub use token::Signer;
 
-/// Five seconds are usual; builds on the same machine make it more.
-const START: Duration = Duration::from_secs(120);
+/// Start-up usually takes five seconds; builds on the same machine slow it down.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Services may have addresses of both families.
 const SERVICE_RANGES: &str = "10.96.0.0/16,fd00:10:96::/112";
 
 const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
 
-/// Logs who asked for what, without bodies, once per request and once per watch that begins.
+/// Logs each request and each start of a watch, without bodies.
 const AUDIT_POLICY: &str = "\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -56,21 +56,21 @@ rules:
 - level: Metadata
 ";
 
-/// How an API server is started beyond the usual.
+/// Options of an API server.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     /// Whether it writes [`Cluster::audit_log`].
     pub audit: bool,
     /// Further arguments.
     pub arguments: Vec<String>,
-    /// Where it runs, together with its etcd.
-    pub place: Place,
+    /// Where it and its etcd run.
+    pub host: Host,
 }
 
 /// A running API server with its own data in an etcd.
 pub struct Cluster {
     name: String,
-    // Fields are dropped in this order: the API server goes before what it needs.
+    // Fields are dropped in this order: the API server before its etcd and files.
     process: Option<Process>,
     etcd: Arc<Etcd>,
     folder: TempDir,
@@ -87,10 +87,10 @@ impl Cluster {
 
     /// The same with settings of its own.
     pub fn alone_with(settings: Settings) -> Result<Self> {
-        Self::start_with(&Arc::new(Etcd::start_at(&settings.place)?), "alone", settings)
+        Self::start_with(&Arc::new(Etcd::start_at(&settings.host)?), "alone", settings)
     }
 
-    /// A cluster on an etcd that others may use too; `name` must be its own among them.
+    /// A cluster on a shared etcd; `name` must be unique there.
     pub fn start(etcd: &Arc<Etcd>, name: &str) -> Result<Self> {
         Self::start_with(etcd, name, Settings::default())
     }
@@ -102,7 +102,7 @@ impl Cluster {
         std::fs::write(folder.path().join("audit-policy.yaml"), AUDIT_POLICY)?;
         let port = ports::free()?;
         let process = start_api_server(name, folder.path(), port, etcd, &settings)?;
-        let url = url(settings.place.address, port);
+        let url = url(settings.host.address, port);
         let api = wait_until_ready(&process, folder.path(), &url)?;
         let (name, process, etcd) = (name.to_owned(), Some(process), Arc::clone(etcd));
         let cluster = Self { name, process, etcd, folder, port, settings, api };
@@ -116,7 +116,7 @@ impl Cluster {
 
     /// `https://127.0.0.1:PORT`
     pub fn url(&self) -> String {
-        url(self.settings.place.address, self.port)
+        url(self.settings.host.address, self.port)
     }
 
     /// A file for kubectl, Rhumb and external-dns, with an admin's rights.
@@ -124,12 +124,12 @@ impl Cluster {
         self.folder.path().join("kubeconfig")
     }
 
-    /// The text of such a file for whoever holds `token`.
+    /// A kubeconfig that authenticates with `token`.
     pub fn kubeconfig_with(&self, token: &str) -> String {
         self.kubeconfig_of(&format!("token: {token}"))
     }
 
-    /// The same for whoever's token is in a file, and may change there.
+    /// A kubeconfig that reads its token from a file, which may change.
     pub fn kubeconfig_with_file(&self, token_file: &Path) -> String {
         self.kubeconfig_of(&format!("tokenFile: {}", token_file.display()))
     }
@@ -138,7 +138,7 @@ impl Cluster {
         kubeconfig(&self.name, &self.url(), &self.ca_file(), user)
     }
 
-    /// Signs tokens of a service account, which must be there.
+    /// Signs tokens of an existing service account.
     pub fn signer(&self, namespace: &str, account: &str) -> Result<Signer> {
         let account = self.api.get(&format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}"))?;
         Signer::new(&self.folder.path().join(credentials::SERVICE_ACCOUNT_KEY), account, ISSUER)
@@ -154,7 +154,7 @@ impl Cluster {
         TOKEN
     }
 
-    /// The certificate that the API server can be checked with.
+    /// The CA certificate of the API server.
     pub fn ca_file(&self) -> PathBuf {
         certificate(self.folder.path())
     }
@@ -179,23 +179,23 @@ impl Cluster {
         self.process.as_ref()
     }
 
-    /// Takes the API server away, at once; its data stay.
+    /// Kills the API server; its data stay.
     pub fn stop(&mut self) -> Result<()> {
         match self.process.take() {
-            // Asked politely it waits for its watchers first, and tests hold watches open.
+            // On TERM it waits for its watchers first, and tests keep watches open.
             Some(process) => process.kill().map(drop),
             None => Ok(()),
         }
     }
 
-    /// Brings it back where it was, with the data it had.
-    pub fn start_again(&mut self) -> Result<()> {
-        self.begin_again()?;
+    /// Starts it again on the same port with the same data.
+    pub fn restart(&mut self) -> Result<()> {
+        self.restart_without_waiting()?;
         self.wait_until_ready()
     }
 
-    /// The same without waiting for it.
-    pub fn begin_again(&mut self) -> Result<()> {
+    /// The same without waiting until it is ready.
+    pub fn restart_without_waiting(&mut self) -> Result<()> {
         self.stop()?;
         let process =
             start_api_server(&self.name, self.folder.path(), self.port, &self.etcd, &self.settings)?;
@@ -203,7 +203,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits until the API server answers, if it is there.
+    /// Waits until the API server is ready, unless it is stopped.
     pub fn wait_until_ready(&mut self) -> Result<()> {
         if let Some(process) = &self.process {
             self.api = wait_until_ready(process, self.folder.path(), &self.url())?;
@@ -222,7 +222,7 @@ fn url(address: Ipv4Addr, port: u16) -> String {
     format!("https://{address}:{port}")
 }
 
-/// kube-apiserver makes it at its first start: certificate and the authority that signed it.
+/// kube-apiserver generates it at its first start: its certificate and the CA's.
 fn certificate(folder: &Path) -> PathBuf {
     folder.join("certs/apiserver.crt")
 }
@@ -235,8 +235,8 @@ fn start_api_server(
     settings: &Settings,
 ) -> Result<Process> {
     let file = |name: &str| folder.join(name).display().to_string();
-    let address = settings.place.address;
-    let mut command = settings.place.command(Peer::KubeApiserver.locate()?);
+    let address = settings.host.address;
+    let mut command = settings.host.command(Peer::KubeApiserver.locate()?);
     command.args([
         format!("--etcd-servers={}", etcd.url()),
         format!("--etcd-prefix=/{name}"),
@@ -251,7 +251,7 @@ fn start_api_server(
         format!("--token-auth-file={}", file(credentials::TOKENS)),
         format!("--client-ca-file={}", file(credentials::CLIENT_CA)),
         "--authorization-mode=RBAC".into(),
-        // Pods would need a service account, which the controller-manager makes.
+        // Pods would need a service account, which the controller-manager creates.
         "--disable-admission-plugins=ServiceAccount".into(),
     ]);
     if settings.audit {
@@ -263,13 +263,13 @@ fn start_api_server(
 }
 
 fn wait_until_ready(process: &Process, folder: &Path, url: &str) -> Result<Api> {
-    let deadline = Instant::now() + START;
+    let deadline = Instant::now() + START_TIMEOUT;
     loop {
         if let Some(status) = process.exit_status() {
             let _ = process.wait(Duration::from_secs(1));
             return Err(Error::new(format!("{} ended ({status}):\n{}", process.name(), process.output())));
         }
-        // The certificate is there some time before anybody listens.
+        // The certificate file appears before the port is open.
         let why_not = match Api::new(url.to_owned(), TOKEN, &certificate(folder)) {
             Ok(api) => match api.send(Method::GET, "/readyz", None) {
                 Ok(response) if response.status == 200 => return Ok(api),
@@ -280,7 +280,7 @@ fn wait_until_ready(process: &Process, folder: &Path, url: &str) -> Result<Api> 
         };
         if Instant::now() >= deadline {
             let output = process.output();
-            return Err(Error::new(format!("{} does not get ready: {why_not}\n{output}", process.name())));
+            return Err(Error::new(format!("{} did not become ready: {why_not}\n{output}", process.name())));
         }
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -301,9 +301,9 @@ contexts:
 - name: {name}
   context:
     cluster: {name}
-    user: somebody
+    user: client
 users:
-- name: somebody
+- name: client
   user:
     {user}
 "

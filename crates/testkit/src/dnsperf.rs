@@ -10,26 +10,26 @@ use crate::client::Transport;
 use crate::error::{Context, Error, Result};
 use crate::process::Process;
 
-/// A load on one server. Only loopback addresses are taken: nothing else may be loaded from here.
+/// A load on one server; only loopback addresses are allowed.
 #[derive(Clone, Debug)]
 pub struct Load {
     pub server: SocketAddr,
-    /// Lines of `name type`, asked over and over.
+    /// Lines of `name type`, sent repeatedly.
     pub queries: String,
     pub duration: Duration,
-    /// Queries per second, or as many as go.
+    /// Queries per second; none: no limit.
     pub rate: Option<u32>,
     pub transport: Transport,
-    /// Sockets asked from.
+    /// Number of client sockets.
     pub clients: u32,
     pub threads: u32,
-    /// The processor dnsperf is kept to, when it must not share the server's.
+    /// The CPU dnsperf is pinned to, when it must not share the server's.
     pub cpu: Option<usize>,
-    /// Further arguments, such as `-e` for EDNS or `-q N` for how many may be under way.
+    /// Further arguments, such as `-e` for EDNS or `-q N` for the number of outstanding queries.
     pub args: Vec<String>,
 }
 
-/// What dnsperf said at the end.
+/// The summary that dnsperf prints at its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     pub sent: u64,
@@ -93,7 +93,7 @@ impl Load {
         }
         command.args(&self.args);
         let dnsperf = Process::start("dnsperf", command).context("dnsperf (apt-get install dnsperf)")?;
-        // At the end it waits for late answers, five seconds unless told otherwise.
+        // At the end it waits for late answers, by default five seconds.
         let status = dnsperf.wait(self.duration + Duration::from_secs(30))?;
         if !status.success() {
             return Err(Error::new(format!("dnsperf failed ({status}):\n{}", dnsperf.output())));
@@ -105,7 +105,7 @@ impl Load {
 impl Summary {
     /// Reads the summary out of dnsperf's output. Every part must be there.
     pub fn parse(output: &str) -> Result<Self> {
-        let missing = |what: &str| Error::new(format!("dnsperf did not tell {what}:\n{output}"));
+        let missing = |what: &str| Error::new(format!("dnsperf's output lacks {what}:\n{output}"));
         let field = |label: &str| {
             let value = output.lines().find_map(|l| l.trim_start().strip_prefix(label)?.strip_prefix(':'));
             value.map(str::trim).ok_or_else(|| missing(label))
@@ -121,7 +121,7 @@ impl Summary {
             let after = text.split(['(', ',', ')']).find_map(|part| part.trim().strip_prefix(word));
             after.and_then(|n| n.trim().parse().ok()).ok_or_else(|| missing(word))
         };
-        // `NOERROR 300 (75.00%), NXDOMAIN 100 (25.00%)`; the line is left out when nothing was answered.
+        // `NOERROR 300 (75.00%), NXDOMAIN 100 (25.00%)`; dnsperf omits the line when nothing was answered.
         let mut rcodes = BTreeMap::new();
         for part in field("Response codes").unwrap_or_default().split(',').filter(|p| !p.trim().is_empty()) {
             let mut words = part.split_whitespace();
@@ -190,7 +190,7 @@ Statistics:
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn error_names_the_missing_field() {
         for label in ["Queries sent", "Queries completed", "Queries lost", "Queries per second", "Run time"] {
             let e = Summary::parse(&OUTPUT.replace(label, "x")).unwrap_err().to_string();
             assert!(e.contains(label), "{e}");
@@ -200,7 +200,7 @@ Statistics:
     }
 
     #[test]
-    fn only_loopback_is_loaded() {
+    fn only_loopback_is_allowed() {
         let e = Load::new("192.0.2.1:53".parse().unwrap(), "a A\n").run().unwrap_err();
         assert!(e.to_string().contains("not on loopback"), "{e}");
     }

@@ -1,10 +1,10 @@
-//! The one error of this crate: a sentence for whoever reads the failed test.
+//! The error type of this crate: a message for the reader of a failed test.
 
 use std::fmt;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Tests do not branch on why a peer failed, they show it, so there is only the text.
+/// Text only: tests print why a peer failed and do not branch on it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(String);
 
@@ -14,7 +14,7 @@ impl Error {
     }
 }
 
-/// `.context("starting etcd")?` puts what was tried in front of what went wrong.
+/// `.context("starting etcd")?` prefixes the error with the action that failed.
 pub trait Context<T> {
     fn context(self, what: impl fmt::Display) -> Result<T>;
 }

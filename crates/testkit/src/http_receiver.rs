@@ -1,4 +1,4 @@
-//! An HTTP server that takes whatever is posted to it and keeps it, as collectors of traces do.
+//! A fake trace collector: an HTTP server that records every request.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -8,61 +8,61 @@ use std::thread;
 
 use crate::error::{Context, Error, Result};
 
-/// One request.
+/// A recorded request.
 #[derive(Clone, Debug)]
-pub struct Posted {
+pub struct Request {
     pub path: String,
     pub content_type: String,
     pub body: Vec<u8>,
 }
 
-/// A fake collector on a free port of loopback; it answers 202 to everything and ends when dropped.
+/// Listens on a free loopback port, answers 202 to everything and stops when dropped.
 pub struct HttpReceiver {
     addr: SocketAddr,
-    posted: Arc<Mutex<Vec<Posted>>>,
-    ended: Arc<AtomicBool>,
+    requests: Arc<Mutex<Vec<Request>>>,
+    stopped: Arc<AtomicBool>,
 }
 
 impl HttpReceiver {
     pub fn start() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("an HTTP receiver")?;
         let addr = listener.local_addr()?;
-        let posted = Arc::new(Mutex::new(Vec::new()));
-        let ended = Arc::new(AtomicBool::new(false));
-        let (kept, until) = (Arc::clone(&posted), Arc::clone(&ended));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let stopped = Arc::new(AtomicBool::new(false));
+        let (recorded, stop) = (Arc::clone(&requests), Arc::clone(&stopped));
         thread::spawn(move || {
             for stream in listener.incoming() {
-                if until.load(Ordering::Relaxed) {
+                if stop.load(Ordering::Relaxed) {
                     return;
                 }
                 let Ok(stream) = stream else { continue };
-                let kept = Arc::clone(&kept);
-                // A connection ends with its peer; how does not matter.
-                thread::spawn(move || drop(serve(&stream, &kept)));
+                let recorded = Arc::clone(&recorded);
+                // Errors end the connection and do not matter.
+                thread::spawn(move || drop(serve(&stream, &recorded)));
             }
         });
-        Ok(Self { addr, posted, ended })
+        Ok(Self { addr, requests, stopped })
     }
 
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Everything so far.
-    pub fn posted(&self) -> Vec<Posted> {
-        self.posted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    /// All requests so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Drop for HttpReceiver {
     fn drop(&mut self) {
-        self.ended.store(true, Ordering::Relaxed);
-        // Wakes the one that accepts.
+        self.stopped.store(true, Ordering::Relaxed);
+        // Wakes the accepting thread.
         let _ = TcpStream::connect(self.addr);
     }
 }
 
-fn serve(stream: &TcpStream, posted: &Mutex<Vec<Posted>>) -> Result<()> {
+fn serve(stream: &TcpStream, requests: &Mutex<Vec<Request>>) -> Result<()> {
     let mut reader = BufReader::new(stream);
     loop {
         let mut line = String::new();
@@ -77,7 +77,8 @@ fn serve(stream: &TcpStream, posted: &Mutex<Vec<Posted>>) -> Result<()> {
             let Some((name, value)) = line.trim_end().split_once(':') else { break };
             match name.to_ascii_lowercase().as_str() {
                 "content-length" => {
-                    length = value.trim().parse().map_err(|_| Error::new(format!("a length of {value}")))?;
+                    length =
+                        value.trim().parse().map_err(|_| Error::new(format!("content-length: {value}")))?;
                 }
                 "content-type" => value.trim().clone_into(&mut content_type),
                 _ => {}
@@ -85,7 +86,7 @@ fn serve(stream: &TcpStream, posted: &Mutex<Vec<Posted>>) -> Result<()> {
         }
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
-        posted.lock().unwrap_or_else(PoisonError::into_inner).push(Posted { path, content_type, body });
+        requests.lock().unwrap_or_else(PoisonError::into_inner).push(Request { path, content_type, body });
         let mut stream = stream;
         stream.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n")?;
     }

@@ -1,16 +1,16 @@
-//! What tests and benches stand on: the real servers, a source of questions, and a judge of answers.
+//! Test support: starts real servers, generates queries and compares replies.
 //!
 //! - [`peers`] finds (or builds) the real CoreDNS, etcd, kube-apiserver and others;
-//!   [`process`] runs them, [`ports`] gives them addresses, [`network`] puts them apart.
-//! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile, [`verdict`] tells whether they take it; [`cluster`]
-//!   starts a Kubernetes API.
-//! - [`query`] makes questions from a seed, [`client`] asks them, [`compare`] tells two servers apart
-//!   by their answers and [`logs`] by their query logs.
-//! - [`scripted_upstream`], [`scripted_api`] and [`http_receiver`] are fakes of what a server talks to.
-//! - [`alloc`] counts allocations, [`dnsperf`] measures throughput, [`certificate`] makes TLS possible, [`mmdb`] makes
-//!   databases of places.
+//!   [`process`] runs them, [`ports`] reserves ports, [`network`] makes network namespaces.
+//! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile, [`verdict`] checks whether they accept it; [`cluster`]
+//!   starts a Kubernetes API server.
+//! - [`query`] generates queries from a seed, [`client`] sends them, [`compare`] compares the replies of two servers
+//!   and [`logs`] their query logs.
+//! - [`scripted_upstream`], [`scripted_api`] and [`http_receiver`] are fake peers of a server.
+//! - [`alloc`] counts allocations, [`dnsperf`] measures throughput, [`certificate`] issues TLS certificates, [`mmdb`]
+//!   writes GeoIP databases.
 //!
-//! Everything listens on loopback, and whatever is started is stopped by its process id.
+//! All servers listen on loopback and are stopped by their process id.
 
 pub mod alloc;
 pub mod certificate;

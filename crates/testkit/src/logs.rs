@@ -1,4 +1,4 @@
-//! The query log of two servers: did they log the same?
+//! Compares the query logs of two servers.
 //!
 //! A line of the `log` plugin in its common format is
 //! `[INFO] 127.0.0.1:50759 - 29008 "A IN example.org. udp 41 false 4096" NOERROR qr,rd,ra,ad 68 0.037990251s`.
@@ -9,8 +9,7 @@ use std::fmt;
 use crate::compare::Line;
 use crate::error::{Error, Result};
 
-/// One logged query. What differs between two runs by nature, the client's port and how long it took, is
-/// left out.
+/// One logged query, without the fields that differ in every run: the client's port and the duration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogLine {
     /// `[INFO]` or another level.
@@ -32,7 +31,7 @@ pub struct LogLine {
 }
 
 impl LogLine {
-    /// Reads a line in the common format; anything else is an error that says what is missing.
+    /// Reads a line in the common format; the error names the missing part.
     pub fn parse(line: &str) -> Result<Self> {
         let bad = |what: &str| Error::new(format!("not a query log line ({what}): {line}"));
         let line = line.trim_end();
@@ -44,7 +43,7 @@ impl LogLine {
         let (client, port) = remote.rsplit_once(':').ok_or_else(|| bad("client"))?;
         port.parse::<u16>().map_err(|_| bad("client's port"))?;
         let (id, rest) = rest.split_once(" \"").ok_or_else(|| bad("id"))?;
-        // A name may hold escaped blanks and quotes, so the question is taken from both ends.
+        // A name may hold escaped blanks and quotes, so the question is split from both ends.
         let (question, reply) = rest.rsplit_once("\" ").ok_or_else(|| bad("question"))?;
         let mut front = question.splitn(3, ' ');
         let (Some(qtype), Some(class), Some(rest)) = (front.next(), front.next(), front.next()) else {
@@ -92,17 +91,17 @@ impl fmt::Display for LogLine {
     }
 }
 
-/// The query log lines of a server's output; its other lines (start, errors) are passed over.
+/// The query log lines of a server's output; other lines (start, errors) are skipped.
 pub fn query_lines<'a>(output: impl IntoIterator<Item = &'a str>) -> Vec<LogLine> {
     output.into_iter().filter_map(|line| LogLine::parse(line).ok()).collect()
 }
 
-/// Which lines only one of the two has, whatever their order. Two equal lines are two lines.
+/// The lines that only one log has, in any order. Two equal lines are two lines.
 pub fn compare(left: &[LogLine], right: &[LogLine]) -> Vec<Line> {
     let mut surplus: BTreeMap<&LogLine, isize> = BTreeMap::new();
     left.iter().for_each(|line| *surplus.entry(line).or_default() += 1);
     right.iter().for_each(|line| *surplus.entry(line).or_default() -= 1);
-    // By id, so that the two versions of one line stand together.
+    // By id, so that the two versions of one line are adjacent.
     let mut differing: Vec<_> = surplus.into_iter().filter(|(_, n)| *n != 0).collect();
     differing.sort_by_key(|(line, n)| (line.id, -n));
     differing
@@ -115,7 +114,7 @@ pub fn compare(left: &[LogLine], right: &[LogLine]) -> Vec<Line> {
         .collect()
 }
 
-/// The same when queries were asked one after another: the lines must also come in the same order.
+/// The same for sequential queries: the order of lines must match too.
 pub fn compare_in_order(left: &[LogLine], right: &[LogLine]) -> Vec<Line> {
     let mut lines = Vec::new();
     for i in 0..left.len().max(right.len()) {

@@ -1,7 +1,7 @@
-//! A tolerant decoder of DNS messages: it takes in whatever a server sent, as far as it makes sense.
+//! A tolerant decoder of DNS messages: it decodes a message as far as it is valid.
 //!
-//! Our own rather than a library's, since a comparison must see what libraries hide: the case of names,
-//! the place of an OPT record, trailing bytes, and at which point a message stops making sense.
+//! Our own rather than a library's, since a comparison needs details that libraries hide: the case of names,
+//! the place of an OPT record, trailing bytes, and the point at which a message becomes invalid.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -12,18 +12,18 @@ use crate::name::Name;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     pub id: u16,
-    /// The second pair of octets as it stands: QR, opcode, flags, rcode.
+    /// The second pair of octets, unchanged: QR, opcode, flags, rcode.
     pub bits: u16,
     pub questions: Vec<Question>,
     pub answer: Vec<Record>,
     pub authority: Vec<Record>,
     /// Without OPT records.
     pub additional: Vec<Record>,
-    /// More than one is against the rules, and shown.
+    /// All of them, though more than one is invalid.
     pub opts: Vec<Opt>,
-    /// Why reading stopped, if it did not reach the end its counts told.
+    /// Why decoding stopped before all counted records were read.
     pub broken: Option<String>,
-    /// What was left when reading ended.
+    /// Bytes left when decoding ended.
     pub trailing: Vec<u8>,
 }
 
@@ -77,7 +77,7 @@ impl Message {
         message
     }
 
-    /// On an error the reader stays before what could not be read.
+    /// On an error the reader stays before the undecodable part.
     fn fill(&mut self, reader: &mut Reader<'_>) -> Result<(), String> {
         if reader.bytes.len() < 12 {
             return Err("shorter than a header".into());
@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 }
 
-/// A part of record data, as far as finding the names in it needs.
+/// A part of record data; finds the names in it.
 enum Part {
     Name,
     Octets(usize),
@@ -213,8 +213,8 @@ enum Part {
     Rest,
 }
 
-/// The data types that hold names. Types whose names must not be compressed are here as well: a server
-/// that compresses them anyway is then seen by its other bytes only, which is what clients see too.
+/// The record types with names in their data. Types whose names must not be compressed are here as well: a
+/// server that compresses them anyway then does not differ, since clients decode them alike.
 fn layout(rtype: u16) -> &'static [Part] {
     use Part::{Name, Octets, Rest, Text};
     match rtype {
@@ -232,7 +232,7 @@ fn layout(rtype: u16) -> &'static [Part] {
     }
 }
 
-/// The data of a record with its names written out; `None` when they are not laid out as their type says.
+/// The data of a record with its names uncompressed; `None` when the data do not fit the type.
 fn uncompressed(message: &[u8], start: usize, end: usize, rtype: u16) -> Option<Vec<u8>> {
     let mut at = start;
     let mut data = Vec::new();
@@ -271,7 +271,7 @@ impl fmt::Display for Record {
     }
 }
 
-/// The data of the commonest types in words; `None` for all others and whatever does not fit.
+/// The data of the commonest types in presentation form; `None` for other types and invalid data.
 fn readable(rtype: u16, data: &[u8]) -> Option<String> {
     let number = |at: usize| Some(u16::from_be_bytes(data.get(at..at + 2)?.try_into().ok()?));
     let name = |at: usize| Name::read(data, at).ok();

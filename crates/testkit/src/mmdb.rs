@@ -1,15 +1,15 @@
-//! Makes MaxMind databases out of a table, so that tests need none that somebody else wrote.
+//! Writes MaxMind databases from a table, so that tests need no external ones.
 //!
 //! A database is a search tree over the bits of addresses, sixteen zero octets, the data, a marker and the metadata
 //! (<https://maxmind.github.io/MaxMind-DB/>). A node of the tree is two records, one for each value of the next bit: the
-//! number of another node, the number of nodes for "nothing here", or more than that for a place in the data.
+//! number of another node, the number of nodes for "no data", or more than that for an offset in the data.
 
 use std::net::IpAddr;
 
 const SEPARATOR: usize = 16;
 const MARKER: &[u8] = b"\xab\xcd\xefMaxMind.com";
 
-/// What a record of a database holds.
+/// A data value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Text(String),
@@ -45,7 +45,7 @@ pub struct Database {
     pub record_size: u16,
     /// The IPv4 addresses are under `::ffff:0:0/96` too.
     pub mapped: bool,
-    /// Networks and what is known about them; later ones are inside earlier ones, or beside them.
+    /// Networks and their data; later ones are inside earlier ones, or disjoint.
     pub networks: Vec<(&'static str, Value)>,
 }
 
@@ -61,7 +61,7 @@ impl Database {
     }
 
     /// # Panics
-    /// When a network is none: tables are written in tests, where a panic is the right message.
+    /// When a network is invalid: tables are written in tests, where a panic is the right message.
     pub fn bytes(&self) -> Vec<u8> {
         let mut data = Vec::new();
         let mut tree = Tree { nodes: vec![[Record::Nothing; 2]] };
@@ -69,9 +69,9 @@ impl Database {
             let place = data.len();
             encode(value, &mut data);
             let (address, length) =
-                network.split_once('/').unwrap_or_else(|| panic!("{network} is no network"));
-            let address = address.parse().unwrap_or_else(|_| panic!("{network} is no network"));
-            let length = length.parse().unwrap_or_else(|_| panic!("{network} is no network"));
+                network.split_once('/').unwrap_or_else(|| panic!("{network} is not a network"));
+            let address = address.parse().unwrap_or_else(|_| panic!("{network} is not a network"));
+            let length = length.parse().unwrap_or_else(|_| panic!("{network} is not a network"));
             tree.set(&self.path(address, length), Record::Data(place));
         }
         if self.mapped && self.ip_version == 6 {
@@ -127,7 +127,7 @@ struct Tree {
 }
 
 impl Tree {
-    /// Makes nodes along the path as needed. What was known about a whole network stays true of its other half.
+    /// Adds nodes along the path as needed; a split network's data stay valid for its other half.
     fn set(&mut self, path: &[bool], record: Record) {
         let Some((last, above)) = path.split_last() else { return };
         let mut node = 0;
@@ -210,12 +210,12 @@ fn sized(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.extend(bytes);
 }
 
-/// Leading zeros of numbers are left out.
+/// Drops the leading zero octets of a number.
 fn trimmed(bytes: &[u8]) -> &[u8] {
     &bytes[bytes.iter().take_while(|byte| **byte == 0).count()..]
 }
 
-/// The octets in front of a value: its type, and its length in one of three forms.
+/// Writes the control octets of a value: its type, and its length in one of three forms.
 fn head(kind: u8, len: usize, out: &mut Vec<u8>) {
     let (short, more): (u8, Vec<u8>) = match len {
         0..29 => (len as u8, vec![]),
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_written_as_the_format_says() {
+    fn encodes_values() {
         for (value, expected) in [
             ("ab".into(), &[0x42, b'a', b'b'][..]),
             (Value::Uint16(0), &[0xa0]),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_of_one_bit() {
+    fn encodes_a_tree_of_one_bit() {
         let database = Database {
             ip_version: 4,
             networks: vec![("128.0.0.0/1", Value::Uint16(0))],

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Every type the generator asks for by name, and those a reply is likely to hold.
+/// Every type the generator queries by name, and those likely in replies.
 pub const TYPES: &[(u16, &str)] = &[
     (1, "A"),
     (2, "NS"),

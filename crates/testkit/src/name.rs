@@ -1,11 +1,11 @@
-//! Domain names as the bytes of the wire, for tests: tolerant where the server must not be.
+//! Domain names in wire form, for tests: more tolerant than the server's.
 
 use std::fmt;
 
 use crate::error::{Error, Result};
 
-/// An uncompressed name in wire form, ending in the root label. Case is kept. Nothing holds it to 255
-/// octets: the decoder must be able to show a reply that breaks the rules.
+/// An uncompressed name in wire form, ending in the root label. Case is kept. It may exceed 255 octets:
+/// the decoder must represent invalid replies too.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(Vec<u8>);
 
@@ -84,13 +84,13 @@ impl Name {
         })
     }
 
-    /// Reads a name at `at` in `message`, following compression pointers. Gives the name and the place
+    /// Reads a name at `at` in `message`, following compression pointers. Returns the name and the offset
     /// behind it, or why it cannot be read.
     pub fn read(message: &[u8], at: usize) -> std::result::Result<(Self, usize), &'static str> {
         let mut wire = Vec::new();
         let mut place = at;
         let mut end = None;
-        // More jumps than a name can have labels are a loop.
+        // More jumps than a name can have labels: a loop.
         let mut jumps = 0;
         loop {
             let &n = message.get(place).ok_or("name runs past the end")?;
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presentation_and_back() {
+    fn presentation_round_trip() {
         for (text, shown) in [
             (".", "."),
             ("a.B", "a.B."),

@@ -1,5 +1,4 @@
-//! Networks apart from the machine's own, each a namespace of the kernel's, and a cable between two of them that can be
-//! cut. Only root may make them.
+//! Network namespaces, and a veth link between two of them that can be cut. Creating them needs root.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -14,38 +13,38 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use crate::error::{Context, Error, Result};
 use crate::process::Process;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A network that lives as long as this: a process holds it.
+/// A network namespace, kept alive by a process until dropped.
 pub struct Network(Process);
 
 impl Network {
-    /// Sets it up with the commands of a shell script.
+    /// Creates it and runs a shell script in it.
     pub fn start(name: &str, script: &str) -> Result<Self> {
         let mut command = Command::new("unshare");
-        let script = format!("ip link set lo up\n{script}\necho it is up\nexec sleep infinity");
+        let script = format!("ip link set lo up\n{script}\necho network is up\nexec sleep infinity");
         command.args(["--net", "--", "sh", "-ec", &script]);
-        let holder = Process::start(name, command)?;
-        holder.wait_for_line("it is up", PATIENCE)?;
-        Ok(Self(holder))
+        let keeper = Process::start(name, command)?;
+        keeper.wait_for_line("network is up", TIMEOUT)?;
+        Ok(Self(keeper))
     }
 
-    /// The process that holds it; `ip` takes it for the name of a network.
+    /// The process that keeps it alive; `ip` accepts it as `netns`.
     pub fn pid(&self) -> u32 {
         self.0.pid()
     }
 
-    /// What `nsenter` takes.
+    /// For `nsenter --net`.
     pub fn path(&self) -> PathBuf {
         PathBuf::from(format!("/proc/{}/ns/net", self.pid()))
     }
 
-    /// Takes this thread in here, for good. Sockets that it makes stay in here, wherever they are used then.
+    /// Moves this thread into the namespace, permanently. Its sockets stay there whichever thread uses them.
     pub fn enter(&self) -> Result<()> {
         enter(&self.path())
     }
 
-    /// Runs something in here, on a thread of its own.
+    /// Runs `work` in the namespace, on its own thread.
     pub fn within<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         let entered = || {
             self.enter().unwrap_or_else(|error| panic!("{error}"));
@@ -56,9 +55,9 @@ impl Network {
         })
     }
 
-    /// A place in here for a server.
-    pub fn place(&self, address: Ipv4Addr) -> Place {
-        Place { namespace: Some(self.path()), address }
+    /// A host in this namespace for a server.
+    pub fn host(&self, address: Ipv4Addr) -> Host {
+        Host { namespace: Some(self.path()), address }
     }
 
     fn ip(&self, words: &str) -> Result<()> {
@@ -71,28 +70,28 @@ impl Network {
     }
 }
 
-/// The same for a network of this [`Network::path`].
+/// Moves this thread into the namespace at this [`Network::path`].
 pub fn enter(path: &Path) -> Result<()> {
     let namespace = File::open(path).context(path.display())?;
     move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network)).context(path.display())
 }
 
-/// Where a server runs: a network, and the address that others reach it by. Whoever starts one elsewhere than on this
-/// machine's loopback waits for it on a thread that has entered a network with a way there.
+/// Where a server runs: a network namespace and its address there. To wait for a server that is not on this machine's
+/// loopback, a thread must have entered a namespace with a route to it.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Host {
     namespace: Option<PathBuf>,
     pub address: Ipv4Addr,
 }
 
-impl Default for Place {
+impl Default for Host {
     fn default() -> Self {
         Self { namespace: None, address: Ipv4Addr::LOCALHOST }
     }
 }
 
-impl Place {
-    /// A command that runs there.
+impl Host {
+    /// A command that runs in this namespace.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         command_in(self.namespace.as_ref(), program)
     }
@@ -100,73 +99,73 @@ impl Place {
 
 fn command_in(namespace: Option<&PathBuf>, program: impl AsRef<OsStr>) -> Command {
     let Some(namespace) = namespace else { return Command::new(program) };
-    // It becomes the program, so the process id is the program's own.
+    // nsenter execs the program, so the process id is the program's own.
     let mut command = Command::new("nsenter");
     command.arg(format!("--net={}", namespace.display())).arg("--").arg(program);
     command
 }
 
-/// One end of a cable, with an address on it.
+/// One end of a link.
 #[derive(Clone, Copy, Debug)]
 struct End {
     device: &'static str,
     address: Ipv4Addr,
-    hardware: &'static str,
+    mac: &'static str,
 }
 
-const NODE: End = End { device: "pod", address: Cable::NODE, hardware: "02:00:00:00:00:01" };
-const POD: End = End { device: "eth0", address: Cable::POD, hardware: "02:00:00:00:00:02" };
+const NODE: End = End { device: "pod", address: Link::NODE, mac: "02:00:00:00:00:01" };
+const POD: End = End { device: "eth0", address: Link::POD, mac: "02:00:00:00:00:02" };
 
-/// Nobody's. What is sent there arrives at the other end and is not taken, without a word.
-const NOBODY: &str = "02:00:00:00:00:ff";
+/// An unused MAC address: the other end silently drops frames sent to it.
+const UNUSED_MAC: &str = "02:00:00:00:00:ff";
 
-/// A cable between the networks of a node and a pod.
-pub struct Cable {
+/// A veth link between the network namespaces of a node and a pod.
+pub struct Link {
     pub node: Network,
     pub pod: Network,
 }
 
-impl Cable {
+impl Link {
     pub const NODE: Ipv4Addr = Ipv4Addr::new(10, 244, 0, 1);
     pub const POD: Ipv4Addr = Ipv4Addr::new(10, 244, 0, 2);
 
-    /// Two new networks with a cable between them.
-    pub fn lay() -> Result<Self> {
-        let cable = Self { node: Network::start("the node", "")?, pod: Network::start("the pod", "")? };
-        cable.pod.ip(&format!(
+    /// Creates two namespaces with a link between them.
+    pub fn create() -> Result<Self> {
+        let link = Self { node: Network::start("the node", "")?, pod: Network::start("the pod", "")? };
+        link.pod.ip(&format!(
             "link add name {} address {} type veth peer name {} address {} netns {}",
             POD.device,
-            POD.hardware,
+            POD.mac,
             NODE.device,
-            NODE.hardware,
-            cable.node.pid()
+            NODE.mac,
+            link.node.pid()
         ))?;
-        for (network, end) in [(&cable.node, NODE), (&cable.pod, POD)] {
+        for (network, end) in [(&link.node, NODE), (&link.pod, POD)] {
             network.ip(&format!("addr add {}/24 dev {}", end.address, end.device))?;
             network.ip(&format!("link set {} up", end.device))?;
         }
-        cable.mend()?;
-        Ok(cable)
+        link.restore()?;
+        Ok(link)
     }
 
-    /// From now on nothing comes through, in either direction, and neither end can tell: links stay up, sending goes
-    /// well, connections stay open.
+    /// Drops all packets in both directions, unnoticed by either end: interfaces stay up, sends succeed, connections
+    /// stay open.
     pub fn cut(&self) -> Result<()> {
-        self.point([NOBODY, NOBODY])
+        self.set_neighbours([UNUSED_MAC, UNUSED_MAC])
     }
 
-    /// Everything comes through again.
-    pub fn mend(&self) -> Result<()> {
-        self.point([POD.hardware, NODE.hardware])
+    /// Lets packets through again.
+    pub fn restore(&self) -> Result<()> {
+        self.set_neighbours([POD.mac, NODE.mac])
     }
 
-    /// Says where node and pod find each other.
-    fn point(&self, hardware: [&str; 2]) -> Result<()> {
-        for ((network, end), (other, hardware)) in
-            [(&self.node, NODE), (&self.pod, POD)].into_iter().zip([POD, NODE].into_iter().zip(hardware))
+    /// Sets the neighbour entries of node and pod.
+    fn set_neighbours(&self, mac: [&str; 2]) -> Result<()> {
+        for ((network, end), (other, mac)) in
+            [(&self.node, NODE), (&self.pod, POD)].into_iter().zip([POD, NODE].into_iter().zip(mac))
         {
             let (address, device) = (other.address, end.device);
-            network.ip(&format!("neigh replace {address} lladdr {hardware} dev {device} nud permanent"))?;
+            network.ip(&format!("neigh replace {address} lladdr {mac} dev {device} nud permanent"))?;
         }
         Ok(())
     }
@@ -175,38 +174,38 @@ impl Cable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::{self, Outcome, Silence};
+    use crate::client::{self, Failure, Outcome};
     use std::net::UdpSocket;
 
-    /// What comes back over the cable: with one answer per question, a cut is silence and no error.
+    /// A cut shows as a timeout, not as an error.
     #[test]
-    fn a_cut_cable_is_silent_and_comes_back() {
-        let cable = match Cable::lay() {
-            Ok(cable) => cable,
+    fn cut_link_times_out_and_restores() {
+        let link = match Link::create() {
+            Ok(link) => link,
             Err(why) => {
                 assert!(std::env::var_os("RHUMB_PEERS_REQUIRED").is_none(), "no namespaces here: {why}");
                 println!("skipped: no namespaces here: {why}");
                 return;
             }
         };
-        let socket = cable.node.within(|| UdpSocket::bind((Cable::NODE, 5300)).unwrap());
+        let socket = link.node.within(|| UdpSocket::bind((Link::NODE, 5300)).unwrap());
         std::thread::spawn(move || {
             loop {
                 let (n, from) = socket.recv_from(&mut [0; 64]).unwrap();
                 socket.send_to(&[n as u8], from).unwrap();
             }
         });
-        let ask = || {
-            let patience = Duration::from_millis(300);
-            cable.pod.within(|| client::udp((Cable::NODE, 5300).into(), b"abc", patience, 0)).unwrap()
+        let query = || {
+            let timeout = Duration::from_millis(300);
+            link.pod.within(|| client::udp((Link::NODE, 5300).into(), b"abc", timeout, 0)).unwrap()
         };
-        let (answered, silent) = (Outcome::Reply(vec![3]), Outcome::NoAnswer(Silence::TimedOut));
-        assert_eq!(ask(), answered);
+        let (answered, timed_out) = (Outcome::Reply(vec![3]), Outcome::NoAnswer(Failure::TimedOut));
+        assert_eq!(query(), answered);
         for _ in 0..2 {
-            cable.cut().unwrap();
-            assert_eq!(ask(), silent);
-            cable.mend().unwrap();
-            assert_eq!(ask(), answered);
+            link.cut().unwrap();
+            assert_eq!(query(), timed_out);
+            link.restore().unwrap();
+            assert_eq!(query(), answered);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where the real servers are: what `peers/build` has built, or will.
+//! Finds the real servers that `peers/build` builds, or builds them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -44,12 +44,12 @@ impl Peer {
             .map_or("", |(_, version)| version.trim())
     }
 
-    /// The variable that names another binary to be used instead, for example `RHUMB_PEER_COREDNS`.
+    /// The environment variable that overrides the binary, for example `RHUMB_PEER_COREDNS`.
     pub fn variable(self) -> String {
         format!("RHUMB_PEER_{}", self.name().to_uppercase().replace('-', "_"))
     }
 
-    /// Where it is, if it is anywhere. Builds nothing.
+    /// Path of the binary if it is built; builds nothing.
     pub fn find(self) -> Option<PathBuf> {
         let path = match std::env::var_os(self.variable()) {
             Some(path) => PathBuf::from(path),
@@ -58,7 +58,7 @@ impl Peer {
         path.is_file().then_some(path)
     }
 
-    /// Where it is; built first if need be, which takes minutes.
+    /// Path of the binary; builds it first if needed, which takes minutes.
     pub fn locate(self) -> Result<PathBuf> {
         if let Some(path) = self.find() {
             return Ok(path);
@@ -71,11 +71,13 @@ impl Peer {
         if !status.success() {
             return Err(Error::new(format!("peers/build {self} failed ({status})")));
         }
-        self.find().ok_or_else(|| Error::new(format!("peers/build {self} built it elsewhere")))
+        self.find().ok_or_else(|| {
+            Error::new(format!("peers/build {self} succeeded, but the binary is not where it is expected"))
+        })
     }
 
-    /// For a test that can do without: `None`, and a line saying so, when the peer is not there. With
-    /// `RHUMB_PEERS_REQUIRED` set (as in CI) its absence fails the test instead.
+    /// For a test that skips without this peer: prints a line and returns `None` when it is not built. With
+    /// `RHUMB_PEERS_REQUIRED` set (as in CI) it fails the test instead.
     pub fn for_test(self) -> Option<PathBuf> {
         let found = self.find();
         if found.is_none() {
@@ -93,9 +95,9 @@ impl fmt::Display for Peer {
     }
 }
 
-/// The same rule as in `peers/build`; the tests hold the two together.
+/// The same rule as in `peers/build`; a test compares the two.
 fn cache() -> Option<PathBuf> {
-    // An empty variable is an absent one, as in the shell's ${NAME:-…}.
+    // An empty variable counts as unset, as in the shell's ${NAME:-…}.
     let variable = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     variable("RHUMB_PEERS").or_else(|| {
         let cache = variable("XDG_CACHE_HOME").or_else(|| Some(variable("HOME")?.join(".cache")))?;
@@ -112,13 +114,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_and_we_agree_on_the_place() {
+    fn build_script_uses_the_same_path() {
         for peer in Peer::ALL {
             assert!(peer.version().starts_with('v'), "{peer} has no version in peers/versions");
-            let said = Command::new(build_script()).args(["--path", peer.name()]).output().unwrap();
-            assert!(said.status.success(), "{said:?}");
+            let output = Command::new(build_script()).args(["--path", peer.name()]).output().unwrap();
+            assert!(output.status.success(), "{output:?}");
             let ours = cache().unwrap().join(format!("{peer}-{}/{peer}", peer.version()));
-            assert_eq!(String::from_utf8(said.stdout).unwrap().trim(), ours.to_str().unwrap());
+            assert_eq!(String::from_utf8(output.stdout).unwrap().trim(), ours.to_str().unwrap());
         }
         assert_eq!(Peer::KubeApiserver.variable(), "RHUMB_PEER_KUBE_APISERVER");
     }

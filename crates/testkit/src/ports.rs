@@ -1,8 +1,8 @@
-//! Loopback ports that nobody else takes: free for UDP and TCP, never given twice.
+//! Reserves loopback ports: free for UDP and TCP, never handed out twice.
 //!
-//! Asking the kernel for port 0 and closing the socket hands out ephemeral ports, which any outgoing
-//! connection may grab before the server is up. These come from below the ephemeral range instead, and a
-//! lock file per port keeps other test processes (nextest runs one per test) off until this one ends.
+//! Binding port 0 and closing the socket yields ephemeral ports, which any outgoing connection may take
+//! before the server is up. These are below the ephemeral range instead, and a lock file per port
+//! reserves each against other test processes (nextest runs one per test) until this one exits.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -13,19 +13,19 @@ use std::sync::Mutex;
 
 use crate::error::{Error, Result};
 
-/// Below Linux's ephemeral range (32768 on), above what services usually take.
+/// Below Linux's ephemeral range (32768 on), above the usual ports of services.
 const FIRST: u16 = 20_000;
 const LAST: u16 = 32_000;
 
-/// The ports of this process, with the lock that says so to the others. Never emptied: a port given once
-/// may still have packets on the way.
-static TAKEN: Mutex<BTreeMap<u16, Option<File>>> = Mutex::new(BTreeMap::new());
+/// The ports of this process with their lock files. Never emptied: packets to a port used before may still
+/// be in flight.
+static RESERVED: Mutex<BTreeMap<u16, Option<File>>> = Mutex::new(BTreeMap::new());
 
-/// A port on 127.0.0.1, free for both UDP and TCP now, and for no one else in tests until we end.
+/// A port on 127.0.0.1, free for both UDP and TCP, and reserved until this process exits.
 pub fn free() -> Result<u16> {
-    let mut taken = TAKEN.lock().map_err(|_| Error::new("a thread died while it took a port"))?;
+    let mut taken = RESERVED.lock().map_err(|_| Error::new("a thread panicked while reserving a port"))?;
     let span = LAST - FIRST;
-    // Processes start at different places, so that they rarely meet at one lock.
+    // Processes start at different ports, so that they rarely contend for one lock.
     let start = (std::process::id().wrapping_mul(2_654_435_761) % u32::from(span)) as u16;
     for i in 0..span {
         let port = FIRST + (start + i) % span;
@@ -59,7 +59,7 @@ fn lock(port: u16) -> Result<Option<File>> {
         // Shared by every user of the machine; another user's folder is not ours to change.
         let _ = fs::set_permissions(&folder, fs::Permissions::from_mode(0o777));
     }
-    // A file that belongs to another user cannot be opened: theirs, then.
+    // The file of another user cannot be opened: that user has the port.
     let Ok(file) = OpenOptions::new().create(true).append(true).open(folder.join(port.to_string())) else {
         return Ok(None);
     };

@@ -1,4 +1,4 @@
-//! A child process whose output can be waited for, and which does not outlive the test.
+//! A child process with collected output, which does not outlive the test.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -14,10 +14,10 @@ pub use rustix::process::Signal;
 
 use crate::error::{Context, Error, Result};
 
-/// How long a child may take over a TERM before it is killed.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time from TERM to KILL.
+const TERM_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A running child. Dropping it sends TERM and, if that does not help, KILL, to this one process id.
+/// A running child. Dropping it sends TERM and, after a timeout, KILL to its process id.
 pub struct Process {
     name: String,
     child: Mutex<Child>,
@@ -25,7 +25,7 @@ pub struct Process {
     output: Arc<Output>,
 }
 
-/// What the child has printed so far, both streams in the order their lines were read.
+/// The output so far, lines of both streams in the order they were read.
 #[derive(Default)]
 struct Output {
     state: Mutex<OutputState>,
@@ -35,22 +35,22 @@ struct Output {
 #[derive(Default)]
 struct OutputState {
     lines: Vec<String>,
-    /// Streams still open; when none is left nothing more will come.
+    /// Number of streams still open; at zero the output is complete.
     open: usize,
 }
 
 impl Output {
     fn lock(&self) -> MutexGuard<'_, OutputState> {
-        // A panicking reader leaves whole lines behind; they are worth showing all the same.
+        // A panicking reader leaves whole lines behind; they are still usable.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Process {
-    /// Starts `command`, taking its standard input away and collecting both its outputs.
+    /// Starts `command` without standard input and collects both its outputs.
     pub fn start(name: impl Into<String>, command: Command) -> Result<Self> {
         let name = name.into();
-        let mut child = spawn(tied_to_us(command)).context(format!("cannot start {name}"))?;
+        let mut child = spawn(with_death_signal(command)).context(format!("cannot start {name}"))?;
         let output = Arc::new(Output::default());
         output.lock().open = 2;
         if let Some(stream) = child.stdout.take() {
@@ -81,30 +81,30 @@ impl Process {
         self.output.lock().lines.join("\n")
     }
 
-    /// Waits until a line contains `text`, from the first line on, and gives that line.
+    /// Waits until a line contains `text`, from the first line on, and returns it.
     pub fn wait_for_line(&self, text: &str, timeout: Duration) -> Result<String> {
         self.wait_for(&format!("a line with {text:?}"), timeout, |line| line.contains(text))
     }
 
-    /// Waits until a line matches `pattern`, from the first line on, and gives that line.
+    /// Waits until a line matches `pattern`, from the first line on, and returns it.
     pub fn wait_for_match(&self, pattern: &Regex, timeout: Duration) -> Result<String> {
         self.wait_for(&format!("a line matching {pattern}"), timeout, |line| pattern.is_match(line))
     }
 
-    fn wait_for(&self, what: &str, timeout: Duration, wanted: impl Fn(&str) -> bool) -> Result<String> {
+    fn wait_for(&self, what: &str, timeout: Duration, matches: impl Fn(&str) -> bool) -> Result<String> {
         let deadline = Instant::now() + timeout;
         let mut read = 0;
         let mut state = self.output.lock();
         loop {
-            if let Some(line) = state.lines[read..].iter().find(|line| wanted(line)) {
+            if let Some(line) = state.lines[read..].iter().find(|line| matches(line)) {
                 return Ok(line.clone());
             }
             read = state.lines.len();
             let left = deadline.saturating_duration_since(Instant::now());
             if state.open == 0 || left.is_zero() {
-                let why = if state.open == 0 { "it ended" } else { "time is up" };
+                let why = if state.open == 0 { "it exited" } else { "timed out" };
                 return Err(Error::new(format!(
-                    "{}: {what} did not come ({why}); its output:\n{}",
+                    "{}: did not print {what} ({why}); its output:\n{}",
                     self.name,
                     state.lines.join("\n")
                 )));
@@ -113,12 +113,12 @@ impl Process {
         }
     }
 
-    /// How it ended, if it has.
+    /// Its exit status, if it has ended.
     pub fn exit_status(&self) -> Option<ExitStatus> {
         self.child().try_wait().ok().flatten()
     }
 
-    /// Waits for its end and for the last of its output.
+    /// Waits until it ends and its output is complete.
     pub fn wait(&self, timeout: Duration) -> Result<ExitStatus> {
         let deadline = Instant::now() + timeout;
         loop {
@@ -127,34 +127,34 @@ impl Process {
                 return Ok(status);
             }
             if Instant::now() >= deadline {
-                return Err(Error::new(format!("{} has not ended after {timeout:?}", self.name)));
+                return Err(Error::new(format!("{} did not exit within {timeout:?}", self.name)));
             }
             thread::sleep(Duration::from_millis(5));
         }
     }
 
-    /// Sends a signal to it, and to nothing else. An error once it has ended.
+    /// Sends a signal to it alone. An error once it has ended.
     pub fn signal(&self, signal: Signal) -> Result<()> {
-        // Under the lock and only while not reaped: until then no other process can have its id.
+        // Under the lock and only while not reaped: until then the kernel does not reuse its id.
         let mut child = self.child();
         if child.try_wait()?.is_some() {
-            return Err(Error::new(format!("{} has ended already", self.name)));
+            return Err(Error::new(format!("{} has exited already", self.name)));
         }
         let pid = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process(pid, signal).context(format!("cannot signal {}", self.name))
     }
 
-    /// Ends it: TERM, then KILL after some seconds. Gives how it ended.
+    /// Sends TERM, then KILL after some seconds; returns the exit status.
     pub fn terminate(&self) -> Result<ExitStatus> {
         if self.signal(Signal::TERM).is_ok()
-            && let Ok(status) = self.wait(PATIENCE)
+            && let Ok(status) = self.wait(TERM_TIMEOUT)
         {
             return Ok(status);
         }
         self.kill()
     }
 
-    /// Ends it at once.
+    /// Sends KILL.
     pub fn kill(&self) -> Result<ExitStatus> {
         let status = {
             let mut child = self.child();
@@ -180,15 +180,15 @@ impl Process {
         self.status_bytes("VmRSS")
     }
 
-    /// The most resident memory it ever had, or had since the last reset, in bytes.
+    /// Peak resident memory since its start or [`Self::reset_peak`], in bytes.
     pub fn vm_hwm(&self) -> Result<u64> {
         self.status_bytes("VmHWM")
     }
 
-    /// From now on, [`Self::vm_hwm`] is the most it has had since.
-    pub fn forget_peak(&self) -> Result<()> {
+    /// Resets [`Self::vm_hwm`].
+    pub fn reset_peak(&self) -> Result<()> {
         std::fs::write(format!("/proc/{}/clear_refs", self.pid), "5")
-            .context(format!("{} (process {}) cannot be made to forget its peak", self.name, self.pid))
+            .context(format!("{} (process {}) cannot reset its memory peak", self.name, self.pid))
     }
 
     fn status_bytes(&self, field: &str) -> Result<u64> {
@@ -199,14 +199,14 @@ impl Process {
 
     fn proc_file(&self, file: &str) -> Result<String> {
         std::fs::read_to_string(format!("/proc/{}/{file}", self.pid))
-            .context(format!("{} (process {}) cannot be looked at", self.name, self.pid))
+            .context(format!("{} (process {}) cannot be read from /proc", self.name, self.pid))
     }
 
     fn child(&self) -> MutexGuard<'_, Child> {
         self.child.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// After the end: lets the reader threads take in what is still in the pipes. Bounded, since a
+    /// After the exit: lets the reader threads empty the pipes. Bounded, since a
     /// grandchild may hold them open.
     fn drain(&self) {
         let deadline = Instant::now() + Duration::from_secs(1);
@@ -258,34 +258,34 @@ fn collect(stream: impl Read + Send + 'static, output: Arc<Output>) {
     });
 }
 
-/// The same command, run so that the kernel kills it when we die, however we die. `setpriv` becomes the
-/// command, so the process id is the command's own. Without setpriv we go on without that safety.
-fn tied_to_us(command: Command) -> Command {
+/// The same command, set up so that the kernel kills it when this process dies. `setpriv` execs the
+/// command, so the process id is the command's own. Without setpriv the command runs unprotected.
+fn with_death_signal(command: Command) -> Command {
     static SETPRIV: OnceLock<Option<PathBuf>> = OnceLock::new();
     let setpriv = SETPRIV.get_or_init(|| {
         let path = std::env::var_os("PATH")?;
         std::env::split_paths(&path).map(|dir| dir.join("setpriv")).find(|p| p.is_file())
     });
-    let mut tied = match setpriv {
+    let mut wrapped = match setpriv {
         Some(setpriv) => {
-            let mut tied = Command::new(setpriv);
-            tied.args([OsStr::new("--pdeathsig"), OsStr::new("KILL"), command.get_program()]);
-            tied
+            let mut wrapped = Command::new(setpriv);
+            wrapped.args([OsStr::new("--pdeathsig"), OsStr::new("KILL"), command.get_program()]);
+            wrapped
         }
         None => Command::new(command.get_program()),
     };
-    tied.args(command.get_args());
+    wrapped.args(command.get_args());
     for (key, value) in command.get_envs() {
         match value {
-            Some(value) => tied.env(key, value),
-            None => tied.env_remove(key),
+            Some(value) => wrapped.env(key, value),
+            None => wrapped.env_remove(key),
         };
     }
     if let Some(dir) = command.get_current_dir() {
-        tied.current_dir(dir);
+        wrapped.current_dir(dir);
     }
-    tied.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    tied
+    wrapped.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    wrapped
 }
 
 type Job = (Command, Sender<std::io::Result<Child>>);
@@ -305,8 +305,8 @@ fn spawn(command: Command) -> Result<Child> {
         jobs
     });
     let (done, result) = mpsc::channel();
-    spawner.send((command, done)).context("the thread that starts processes is gone")?;
-    Ok(result.recv().context("the thread that starts processes is gone")??)
+    spawner.send((command, done)).context("the thread that starts processes has ended")?;
+    Ok(result.recv().context("the thread that starts processes has ended")??)
 }
 
 #[cfg(test)]
@@ -322,28 +322,28 @@ mod tests {
     const SOON: Duration = Duration::from_secs(10);
 
     #[test]
-    fn lines_are_waited_for() {
+    fn waits_for_lines() {
         let p = shell("echo one; sleep 0.2; echo two >&2; exec sleep 60");
         assert_eq!(p.wait_for_line("two", SOON).unwrap(), "two");
         assert_eq!(p.wait_for_match(&Regex::new("^o.e$").unwrap(), SOON).unwrap(), "one");
         let e = p.wait_for_line("three", Duration::from_millis(50)).unwrap_err().to_string();
-        assert!(e.contains("time is up") && e.contains("one\ntwo"), "{e}");
+        assert!(e.contains("timed out") && e.contains("one\ntwo"), "{e}");
         assert!(p.rss().unwrap() > 0 && p.vm_hwm().unwrap() >= p.rss().unwrap());
-        p.forget_peak().unwrap();
+        p.reset_peak().unwrap();
         p.cpu_times().unwrap();
     }
 
     #[test]
-    fn an_early_end_is_told_with_the_output() {
+    fn early_exit_is_reported_with_the_output() {
         let p = shell("echo no such flag >&2; exit 3");
         let e = p.wait_for_line("ready", SOON).unwrap_err().to_string();
-        assert!(e.contains("it ended") && e.contains("no such flag"), "{e}");
+        assert!(e.contains("it exited") && e.contains("no such flag"), "{e}");
         assert_eq!(p.wait(SOON).unwrap().code(), Some(3));
         assert!(p.signal(Signal::HUP).is_err());
     }
 
     #[test]
-    fn terminate_asks_first() {
+    fn terminate_sends_term_first() {
         let p = shell("trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
         p.wait_for_line("up", SOON).unwrap();
         assert!(p.terminate().unwrap().success());
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_means_ended() {
+    fn drop_ends_the_process() {
         let p = shell("exec sleep 60");
         let pid = p.pid();
         drop(p);

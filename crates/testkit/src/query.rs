@@ -1,7 +1,7 @@
-//! Questions from a seed: what real clients ask, what odd ones ask, and what nobody should send.
+//! Generates queries from a seed: usual ones, unusual ones and malformed ones.
 //!
-//! The same seed, pools and options give the same questions, so a seed in a failed test's output is
-//! all that is needed to see the failure again.
+//! The same seed, pools and options yield the same queries, so the seed in a failed test's output
+//! reproduces the failure.
 
 mod edns;
 mod malformed;
@@ -15,16 +15,16 @@ use crate::random::{Random, seed_from_env};
 
 pub use malformed::Malformation;
 
-/// One question, ready to be sent.
+/// A query ready to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GeneratedQuery {
     pub wire: Vec<u8>,
     pub transport: Transport,
-    /// What it asks and what is special about it, for whoever reads a difference.
+    /// Question, flags and oddities, for failure messages.
     pub description: String,
 }
 
-/// Names to ask for that belong together, and how often relative to the other pools.
+/// A group of query names, and its weight among the pools.
 #[derive(Clone, Debug)]
 pub struct Pool {
     pub weight: u32,
@@ -40,10 +40,10 @@ impl Pool {
     }
 }
 
-/// How often each kind of oddity comes; every field is a probability per query unless said otherwise.
+/// Frequency of each kind of oddity; every field is a probability per query unless noted.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// A message that breaks the rules, see [`Malformation`].
+    /// A malformed message, see [`Malformation`].
     pub malformed: f64,
     /// A name from no pool: root, binary labels, the longest possible.
     pub odd_names: f64,
@@ -51,7 +51,7 @@ pub struct Options {
     pub near_names: f64,
     /// Class other than IN, opcode other than QUERY, header bits that queries do not have.
     pub odd_headers: f64,
-    /// Class CH, HS or ANY, and all else as usual.
+    /// Class CH, HS or ANY in an otherwise usual query.
     pub classes: f64,
     /// An OPT record.
     pub edns: f64,
@@ -59,9 +59,9 @@ pub struct Options {
     pub tcp: f64,
     /// Letters in random case.
     pub mixed_case: f64,
-    /// Whether AXFR and IXFR are asked for. Off, since an exchange takes in one message only.
+    /// Whether AXFR and IXFR are queried. Off by default, since the client reads one message only.
     pub transfers: bool,
-    /// The types asked for, with weights; empty for the default mix.
+    /// The query types, with weights; empty for the default mix.
     pub types: Vec<(u32, u16)>,
 }
 
@@ -104,7 +104,7 @@ const TYPES: &[(u32, u16)] = &[
     (3, 0),
 ];
 
-/// An endless source of questions.
+/// An endless iterator of queries.
 #[derive(Clone, Debug)]
 pub struct Generator {
     seed: u64,
@@ -112,11 +112,11 @@ pub struct Generator {
     pools: Vec<(u32, Vec<Name>)>,
     types: Vec<(u32, u16)>,
     options: Options,
-    /// Counted up from a random start, so that 65,536 queries in a row are told apart by their id alone.
+    /// Counts up from a random start, so that 65,536 queries in a row have distinct ids.
     next_id: u16,
 }
 
-/// The parts of a well-formed query, before it is put together or broken.
+/// The parts of a well-formed query, before it is encoded or malformed.
 struct Draft {
     id: u16,
     bits: u16,
@@ -149,7 +149,7 @@ fn header(id: u16, bits: u16, counts: [u16; 4]) -> Vec<u8> {
 }
 
 impl Generator {
-    /// Names come from the pools by weight; without any, all names are odd ones.
+    /// Picks names from the pools by weight; without pools all names are odd.
     pub fn new(seed: u64, pools: impl IntoIterator<Item = Pool>, options: Options) -> Self {
         let mut random = Random::new(seed);
         let types = if options.types.is_empty() { TYPES.to_vec() } else { options.types.clone() };
@@ -177,7 +177,7 @@ impl Generator {
         if self.random.chance(self.options.odd_headers) {
             self.odd_header(&mut draft);
         }
-        // Drawn only where it is wanted: other questions stay the same for a seed.
+        // Draws a random number only if enabled: other queries stay the same for a seed.
         if self.options.classes > 0.0 && self.random.chance(self.options.classes) {
             draft.class = *self.random.pick(&[3, 4, 255]);
         }
@@ -224,7 +224,7 @@ impl Generator {
         name
     }
 
-    /// A name that looks like one of a kind is mostly asked for that kind.
+    /// Mostly PTR for reverse names and SRV for names with underscores.
     fn qtype(&mut self, name: &Name) -> u16 {
         let wire = name.wire().to_ascii_lowercase();
         if self.options.types.is_empty() && self.random.chance(0.6) {
@@ -240,7 +240,7 @@ impl Generator {
         }
         match *self.random.weighted(&self.types) {
             0 => loop {
-                // Types with a meaning of their own in a question would make it something else.
+                // OPT, TKEY, TSIG, transfers and mailbox types have a special meaning in a question.
                 let random = self.random.u16();
                 if !matches!(random, 41 | 249..=254) {
                     break random;
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_says_everything() {
+    fn same_seed_same_queries() {
         let options = Options { malformed: 0.2, ..Options::default() };
         assert_eq!(take(5, options.clone(), 2000), take(5, options.clone(), 2000));
         assert_ne!(take(5, options.clone(), 20), take(6, options, 20));
@@ -325,33 +325,33 @@ mod tests {
     }
 
     #[test]
-    fn everything_comes() {
+    fn every_kind_is_generated() {
         let options = Options { malformed: 0.1, ..Options::default() };
         let all: String = take(2, options, 20_000).iter().map(|q| format!("{}\n", q.description)).collect();
         let types: BTreeSet<_> = TYPES.iter().map(|(_, t)| mnemonic::of_type(*t)).collect();
-        let mut wanted: Vec<String> =
+        let mut expected: Vec<String> =
             types.iter().filter(|t| *t != "TYPE0").map(|t| format!(" {t} id")).collect();
-        wanted.extend(Malformation::ALL.iter().map(|m| format!("malformed: {}", m.name())));
-        wanted.extend(
+        expected.extend(Malformation::ALL.iter().map(|m| format!("malformed: {}", m.name())));
+        expected.extend(
             ["udp QUERY", "tcp QUERY", "NOTIFY", "STATUS", "UPDATE", "IQUERY", " CH ", " HS ", " IN TYPE"]
                 .map(String::from),
         );
-        wanted.extend(
+        expected.extend(
             ["size 0", "size 511", "size 512", "size 1232", "size 4096", "size 65535"].map(String::from),
         );
-        wanted.extend(
+        expected.extend(
             ["version 1", "DO", "NSID", "COOKIE", "ECS", "EXPIRE", "PADDING", "KEEPALIVE"].map(String::from),
         );
-        wanted.extend(
+        expected.extend(
             ["EDE", "OPTION", "[rd,ad,cd]", "z", "tc", "aa", "QUERY . ", "QUERY *."].map(String::from),
         );
-        for wanted in wanted {
-            assert!(all.contains(&wanted), "{wanted:?} never came");
+        for expected in expected {
+            assert!(all.contains(&expected), "{expected:?} was never generated");
         }
     }
 
     #[test]
-    fn rates_are_kept() {
+    fn rates_are_respected() {
         let plain = Options {
             odd_names: 0.0,
             near_names: 0.0,
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_differ_in_a_row() {
+    fn consecutive_ids_differ() {
         let ids: BTreeSet<u16> = take(9, Options::default(), 1000)
             .iter()
             .map(|q| u16::from_be_bytes([q.wire[0], q.wire[1]]))

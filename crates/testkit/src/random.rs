@@ -1,4 +1,4 @@
-//! Random numbers that come again: everything generated follows from one printed seed.
+//! Reproducible random numbers: all generated input follows from one printed seed.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ pub fn seed_from_env() -> u64 {
 }
 
 /// splitmix64: one add and three mixes, passes the usual tests, and its whole state is the seed. Our own
-/// because a library may change its sequence in any release, and then an old seed no longer tells anything.
+/// because a library may change its sequence in any release, which would invalidate old seeds.
 #[derive(Clone, Debug)]
 pub struct Random {
     state: u64,
@@ -61,7 +61,7 @@ impl Random {
         &from[self.below(from.len())]
     }
 
-    /// Picks by weight; an entry of weight 0 never comes.
+    /// Picks by weight; never an entry of weight 0.
     pub fn weighted<'a, T>(&mut self, from: &'a [(u32, T)]) -> &'a T {
         let total: u64 = from.iter().map(|(w, _)| u64::from(*w)).sum();
         assert!(total > 0, "picking from nothing");

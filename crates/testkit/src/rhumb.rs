@@ -1,4 +1,4 @@
-//! Where our own binary is.
+//! Finds the rhumb binary.
 
 use std::path::{Path, PathBuf};
 

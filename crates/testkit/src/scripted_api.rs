@@ -1,9 +1,8 @@
-//! A scripted stand-in for an API server, on loopback: it serves made-up objects and sends as many changes as it is
-//! told to, faster than etcd would take them. It is not a real API server: there is no TLS, nobody is asked who they
-//! are, nothing is checked and nothing can be written to it.
+//! A fake API server on loopback: it serves given objects and sends changes faster than etcd would accept them. It has
+//! no TLS, no authentication, no validation and no writes.
 //!
-//! It speaks as much of the API as a DNS server asks for: lists, whole or in pages, watches, and lists streamed as
-//! watches, all in protobuf, which is what Rhumb and CoreDNS both ask for. Whoever takes JSON alone is refused.
+//! It implements the requests of a DNS server: lists, whole or in pages, watches, and lists streamed as watches, all in
+//! protobuf, which both Rhumb and CoreDNS request. Clients that accept only JSON get an error.
 //!
 //! ```no_run
 //! use testkit::cluster::objects::{Object, Resource};
@@ -34,20 +33,20 @@ use crate::cluster::objects::{Object, Resource};
 use crate::error::{Context, Result};
 use store::Store;
 
-/// What goes wrong with requests for a kind.
+/// A fault of all requests for a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// 403, in the words of a real server about a user `x`.
+pub enum Fault {
+    /// 403, with a real server's message for a user `x`.
     Forbidden,
     /// 401.
     Unauthorized,
-    /// They are read and never answered.
+    /// Requests are read and never answered.
     Silence,
-    /// Lists begin, with all objects, and never end.
+    /// Lists start, with all objects, and never end.
     Unfinished,
 }
 
-/// Ends when dropped; watches end with it.
+/// Stops when dropped; watches end with it.
 pub struct ScriptedApi {
     addr: SocketAddr,
     store: Arc<Store>,
@@ -55,7 +54,7 @@ pub struct ScriptedApi {
 }
 
 impl ScriptedApi {
-    /// With these objects, on a free port of loopback. Of ServiceImports it knows nothing.
+    /// Serves these objects on a free loopback port. It does not serve ServiceImports.
     pub fn start(objects: impl IntoIterator<Item = Object>) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("a scripted API server")?;
         let addr = listener.local_addr()?;
@@ -71,7 +70,7 @@ impl ScriptedApi {
                 }
                 let Ok(stream) = stream else { continue };
                 let store = Arc::clone(&kept);
-                // A connection ends with its peer; how does not matter.
+                // Errors end the connection and do not matter.
                 thread::spawn(move || drop(http::serve(&stream, &store)));
             }
         });
@@ -83,17 +82,17 @@ impl ScriptedApi {
         format!("http://{}", self.addr)
     }
 
-    /// Adds or changes an object, and tells everybody who watches its kind.
+    /// Adds or changes an object, and sends the event to all watches of its kind.
     pub fn apply(&self, object: &Object) {
         self.store.apply(object);
     }
 
-    /// From now on requests for a kind end like this.
-    pub fn on(&self, resource: Resource, trouble: Trouble) {
-        self.store.trouble(resource, trouble);
+    /// Sets the fault for requests of a kind.
+    pub fn on(&self, resource: Resource, fault: Fault) {
+        self.store.fault(resource, fault);
     }
 
-    /// How many watch a kind now, as far as is known: one who has gone is missed with the next change.
+    /// Number of watches of a kind; a closed one is noticed at the next change.
     pub fn watchers(&self, resource: Resource) -> usize {
         self.store.watchers(resource)
     }
@@ -102,8 +101,8 @@ impl ScriptedApi {
 impl Drop for ScriptedApi {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
-        self.store.hang_up();
-        // Wakes the one that accepts.
+        self.store.close_watches();
+        // Wakes the accepting thread.
         let _ = TcpStream::connect(self.addr);
     }
 }

@@ -1,18 +1,18 @@
-//! A DNS server on loopback that behaves as a script says, well or badly, and remembers what it was asked.
+//! A DNS server on loopback that follows a script, including faults, and records the queries.
 //!
 //! ```no_run
 //! use testkit::scripted_upstream::{ScriptedUpstream, Step};
 //! # fn main() -> testkit::Result<()> {
 //! let upstream = ScriptedUpstream::start()?;
 //! upstream.on("www.example.", [Step::Silence, Step::address("192.0.2.1", 300)?]);
-//! // ... point a server at upstream.addr() and ask it twice ...
+//! // ... point a server at upstream.addr() and query it twice ...
 //! assert_eq!(upstream.count("www.example."), 2);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! UDP and TCP share one port. A name's steps are taken one per query, and the last one stays. Answers follow
-//! from the script and the query alone, so that CoreDNS and Rhumb can be asked behind the same one.
+//! UDP and TCP share one port. Each query for a name uses its next step; the last one repeats. Answers depend
+//! on the script and the query alone, so that CoreDNS and Rhumb can share one upstream.
 
 mod record;
 mod serve;
@@ -40,10 +40,10 @@ pub struct ScriptedUpstream {
     running: Mutex<Option<Running>>,
 }
 
-/// One query, as it came.
+/// A received query.
 #[derive(Clone, Debug)]
-pub struct Seen {
-    /// Presentation form, in the client's spelling.
+pub struct ReceivedQuery {
+    /// Presentation form, in the client's case.
     pub name: String,
     pub qtype: u16,
     pub id: u16,
@@ -53,21 +53,21 @@ pub struct Seen {
     pub packet: Vec<u8>,
 }
 
-/// What becomes of a TCP connection, before any name is known.
+/// How TCP connections are handled, whatever their queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accept {
-    /// Serve as many queries as come.
+    /// Serve all queries.
     Serve,
     /// Close it at once.
     Close,
-    /// Close it behind the first answer.
+    /// Close it after the first answer.
     CloseAfterAnswer,
 }
 
-/// What the threads and the handle both see.
+/// State shared by the threads and the handle.
 struct Shared {
     scripts: Mutex<Scripts>,
-    seen: Mutex<Vec<Seen>>,
+    seen: Mutex<Vec<ReceivedQuery>>,
     silent: AtomicBool,
     accept: AtomicU8,
     timer: Timer,
@@ -91,7 +91,7 @@ impl Script {
         Self { steps: steps.into_iter().collect(), next: 0 }
     }
 
-    /// The next step, or the last one again. Names nobody wrote a script for are refused, which stands out.
+    /// The next step, or the last one again. REFUSED without a script, so that it is noticed.
     fn take(&mut self) -> Step {
         let step = self.steps.get(self.next.min(self.steps.len().saturating_sub(1)));
         self.next += 1;
@@ -100,12 +100,12 @@ impl Script {
 }
 
 impl ScriptedUpstream {
-    /// Listens on a free port and refuses every name until told otherwise.
+    /// Listens on a free port; answers REFUSED until it has a script.
     pub fn start() -> Result<Self> {
         Self::start_at(ports::free_addr()?)
     }
 
-    /// The same at an address that nobody else takes, as in a network namespace of the test's own.
+    /// The same at an unused address, as in a test's own network namespace.
     pub fn start_at(addr: SocketAddr) -> Result<Self> {
         let shared = Arc::new(Shared {
             scripts: Mutex::default(),
@@ -122,30 +122,30 @@ impl ScriptedUpstream {
         self.addr
     }
 
-    /// What happens to queries for `name`: a whole name, or a first label if it has no dot. A whole name goes
-    /// before a label. Replaces what was said about it before.
+    /// Sets the script for `name`: a whole name, or a first label if it has no dot. A whole name takes
+    /// precedence over a label. Replaces an earlier script.
     pub fn on(&self, name: &str, steps: impl IntoIterator<Item = Step>) {
         locked(&self.shared.scripts).by_name.insert(key(name), Script::new(steps));
     }
 
-    /// What happens to all other queries.
+    /// Sets the script for all other queries.
     pub fn otherwise(&self, steps: impl IntoIterator<Item = Step>) {
         locked(&self.shared.scripts).otherwise = Script::new(steps);
     }
 
-    /// What happens to connections from now on.
+    /// Sets how connections are handled from now on.
     pub fn accept(&self, accept: Accept) {
         self.shared.accept.store(accept as u8, Ordering::SeqCst);
     }
 
-    /// Closes the TCP connections there are.
+    /// Closes all open TCP connections.
     pub fn close_connections(&self) {
         if let Some(running) = &*locked(&self.running) {
             running.close_connections();
         }
     }
 
-    /// Takes queries in and answers none, until [`Self::switch_on`].
+    /// Records queries and answers none, until [`Self::switch_on`].
     pub fn silence(&self) {
         self.shared.silent.store(true, Ordering::SeqCst);
     }
@@ -166,11 +166,11 @@ impl ScriptedUpstream {
     }
 
     /// Every query so far, in the order of arrival.
-    pub fn seen(&self) -> Vec<Seen> {
+    pub fn seen(&self) -> Vec<ReceivedQuery> {
         locked(&self.shared.seen).clone()
     }
 
-    /// How many queries there were for a name, in whatever case.
+    /// Number of queries for a name, in any case.
     pub fn count(&self, name: &str) -> usize {
         let name = key(name);
         locked(&self.shared.seen).iter().filter(|seen| key(&seen.name) == name).count()
@@ -180,7 +180,7 @@ impl ScriptedUpstream {
         locked(&self.shared.seen).len()
     }
 
-    /// Forgets what was asked; the scripts go on where they are.
+    /// Clears the recorded queries; the scripts continue.
     pub fn forget(&self) {
         locked(&self.shared.seen).clear();
     }
@@ -198,8 +198,8 @@ impl Shared {
         }
     }
 
-    fn remember(&self, seen: Seen) {
-        locked(&self.seen).push(seen);
+    fn record(&self, query: ReceivedQuery) {
+        locked(&self.seen).push(query);
     }
 }
 
@@ -207,7 +207,7 @@ fn key(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// A test that failed elsewhere must not hide behind a poisoned lock.
+/// A poisoned lock must not hide the first failure.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

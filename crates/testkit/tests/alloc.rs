@@ -1,4 +1,4 @@
-//! The counting allocator counts. In a test binary of its own, since it is the whole program's.
+//! The counting allocator. A test binary of its own, since an allocator is global.
 
 use testkit::alloc::{self, Counting};
 
@@ -11,14 +11,14 @@ fn counts_what_this_thread_allocates() {
     assert_eq!((count.allocations, count.bytes), (1, 100));
     let (_, count) = alloc::counted(|| drop(v));
     assert_eq!(count.allocations, 0, "freeing is free");
-    let before = alloc::everywhere();
+    let before = alloc::process_total();
     std::thread::spawn(|| drop(std::hint::black_box(Vec::<u8>::with_capacity(1 << 20)))).join().unwrap();
-    assert!(alloc::everywhere().bytes - before.bytes >= 1 << 20);
-    assert!(alloc::here().bytes < 1 << 20);
+    assert!(alloc::process_total().bytes - before.bytes >= 1 << 20);
+    assert!(alloc::thread_total().bytes < 1 << 20);
 }
 
 #[test]
-fn silence_where_nothing_is_allocated() {
+fn passes_without_allocations() {
     let mut buffer = [0u8; 512];
     let sum: u32 = alloc::assert_no_alloc(|| {
         buffer.fill(3);
@@ -35,7 +35,7 @@ fn a_hidden_allocation_is_found() {
 
 #[test]
 #[should_panic(expected = "where none is allowed")]
-fn growing_counts() {
+fn realloc_counts_as_an_allocation() {
     let mut v = Vec::with_capacity(1);
     v.push(1u64);
     alloc::assert_no_alloc(|| v.extend([2, 3, 4]));

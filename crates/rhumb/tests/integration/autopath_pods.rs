@@ -1,4 +1,4 @@
-//! An address that goes from a pod to one of another namespace: the search path follows the watch.
+//! A pod address reused in another namespace: autopath's search path follows the watch.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const COREFILE: &str = ".:{port} {
 }
 ";
 
-/// A pod with the address that this test asks from.
+/// A pod with the source address of this test's queries.
 fn pod(namespace: &str) -> Object {
     let body = json!({
         "metadata": {"name": "client"},
@@ -38,17 +38,17 @@ fn pod(namespace: &str) -> Object {
     pod
 }
 
-/// Whether a name in the namespace's domain is searched for elsewhere.
+/// Whether autopath applies the namespace's search path to a name.
 fn is_searched(server: SocketAddr, namespace: &str) -> bool {
     let mut query = vec![0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     query.extend(Name::parse(&format!("www.example.org.{namespace}.svc.cluster.local")).unwrap().wire());
     query.extend([0, 1, 0, 1]);
-    let outcome = client::ask(server, Transport::Udp, &query, Duration::from_secs(2)).unwrap();
+    let outcome = client::query(server, Transport::Udp, &query, Duration::from_secs(2)).unwrap();
     outcome.reply().is_some_and(|reply| Message::decode(reply).answer.len() == 2)
 }
 
 #[test]
-fn a_reused_address_is_searched_for_in_its_new_namespace() {
+fn reused_pod_address_gets_the_new_namespace() {
     if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
         return;
     }

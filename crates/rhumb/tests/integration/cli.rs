@@ -1,4 +1,4 @@
-//! The binary as people and init systems start it.
+//! The command line.
 
 use std::fs;
 use std::io::Write;
@@ -35,7 +35,7 @@ fn in_folder(folder: &Path, args: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn help_teaches() {
+fn help_texts() {
     insta::assert_snapshot!("help", run(&["--help"]).1);
     insta::assert_snapshot!("help-short", run(&["-h"]).1);
     for command in ["serve", "check", "explain", "plugins", "example", "completions", "man"] {
@@ -85,7 +85,7 @@ fn version_has_two_lines() {
 }
 
 #[test]
-fn a_wrong_corefile_is_one_line_and_exit_1() {
+fn wrong_corefile_prints_one_line_and_exits_1() {
     let folder = folder(". {\n    bogus\n}\n");
     for args in [&[][..], &["-conf", "Corefile"], &["serve"], &["serve", "--conf", "Corefile"]] {
         let (code, stdout, stderr) = in_folder(folder.path(), args);
@@ -98,7 +98,7 @@ fn a_wrong_corefile_is_one_line_and_exit_1() {
     assert_eq!(line["msg"], "Corefile:2 - Error during parsing: Unknown directive 'bogus'");
 }
 
-/// By name, as a file, and as what a shell makes of `<(echo …)`.
+/// From standard input, a file and a shell's `<(echo …)`.
 #[test]
 fn corefile_from_a_pipe() {
     for (conf, name) in
@@ -157,7 +157,7 @@ fn check_migrate() {
     assert_eq!(code, 0, "{stderr}");
     insta::assert_snapshot!("migrate", stdout);
     insta::assert_snapshot!("migrate-told", stderr);
-    // What comes out is all right, and nothing is left to do.
+    // The migrated Corefile is valid and needs no further migration.
     fs::write(folder.path().join("new"), &stdout).unwrap();
     let (code, again, stderr) = in_folder(folder.path(), &["check", "--migrate", "new"]);
     assert_eq!((code, again, stderr.as_str()), (0, stdout, ""));
@@ -202,12 +202,12 @@ fn check_migrate_of_kube_dns() {
     );
     let (_, stdout, stderr) = in_folder(folder.path(), &["check", "--migrate", "Corefile"]);
     insta::assert_snapshot!("migrate-kube-dns", stdout);
-    let told: Vec<&str> = stderr.lines().take(2).collect();
+    let printed: Vec<&str> = stderr.lines().take(2).collect();
     let expected = [
         "Corefile:6: stub domain acme.local became the server block 'acme.local:53': its names are forwarded to 1.2.3.4",
         "note: Corefile:1: the ConfigMap does not contain the cluster domain; assumed cluster.local",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(printed, expected);
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn completions_and_manual() {
     );
 }
 
-/// What distributions ship must pass, but for the plugins that are still to come; which these are is on record.
+/// The Corefiles of distributions must pass, except for plugins not implemented yet, which the snapshot lists.
 #[test]
 fn corefiles_of_the_distributions() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corefiles");
@@ -277,7 +277,7 @@ fn corefiles_of_the_distributions() {
         let (_, text, _) = in_folder(&folder, &["check", "--output", "json", "Corefile"]);
         let report: Value = serde_json::from_str(&text).unwrap();
         let mut missing: Vec<String> =
-            report[0]["diagnostics"].as_array().unwrap().iter().map(complaint).collect();
+            report[0]["diagnostics"].as_array().unwrap().iter().map(missing_plugin).collect();
         missing.sort();
         missing.dedup();
         let distribution = folder.file_name().unwrap().to_string_lossy().into_owned();
@@ -288,8 +288,8 @@ fn corefiles_of_the_distributions() {
     insta::assert_snapshot!("distributions", record);
 }
 
-/// The plugin that is to come; there must be no other complaint.
-fn complaint(diagnostic: &Value) -> String {
+/// The plugin not implemented yet; any other diagnostic fails the test.
+fn missing_plugin(diagnostic: &Value) -> String {
     let message = diagnostic["message"].as_str().unwrap();
     let plugin = message.strip_suffix("' is still to come in Rhumb").and_then(|text| text.rsplit_once('\''));
     plugin.unwrap_or_else(|| panic!("{diagnostic}")).1.to_owned()

@@ -1,12 +1,12 @@
-//! CoreDNS and Rhumb record the same dnstap messages, as the reader of golang-dnstap shows them.
+//! CoreDNS and Rhumb send the same dnstap messages, as printed by golang-dnstap's reader.
 //!
 //! ```text
-//! questions ──→ CoreDNS ──dnstap──→ reader ──JSON or YAML─┐
+//! queries ────→ CoreDNS ──dnstap──→ reader ──JSON or YAML─┐
 //!          └──→ Rhumb   ──dnstap──→ reader ──JSON or YAML─┴─→ compared
 //! ```
 //!
-//! The reader only listens, on a Unix socket or over TCP. Where the server listens too, or speaks TLS, a relay of
-//! ours stands between them and passes bytes both ways; it knows nothing of frames.
+//! The reader only listens, on a Unix socket or over TCP. Where the server listens too, or uses TLS, a relay of
+//! ours between them copies bytes both ways, without parsing frames.
 
 use std::io::{Read, Write};
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use serde_json::Value;
 use testkit::certificate::Authority;
-use testkit::client::{ask_both, udp};
+use testkit::client::{query_both, udp};
 use testkit::peers::Peer;
 use testkit::process::{Process, Signal};
 use testkit::query::{Generator, Options, Pool};
@@ -45,8 +45,8 @@ const NAMES: &[&str] = &[
     "1.0.0.10.in-addr.arpa",
 ];
 
-/// What is behind the tap: answers from here and from elsewhere, failures, refusals, long replies.
-const BEHIND: &str = "
+/// Plugins below dnstap: local and forwarded answers, failures, refusals, long replies.
+const PLUGINS: &str = "
     acl blocked.net {
         block type A
         filter type AAAA
@@ -68,9 +68,9 @@ const BEHIND: &str = "
 const UPSTREAM: &str =
     "fwd.org:{port} {\n bind 127.0.0.1\n hosts {\n 10.1.0.1 x.fwd.org\n 2001:db8::1 x.fwd.org\n }\n}\n";
 
-/// How a server and its reader come together.
+/// How a server and its reader connect.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Connection {
     Unix,
     Tcp,
     /// The server connects over TLS.
@@ -78,14 +78,13 @@ enum Way {
     /// The server listens on a Unix socket.
     ListenUnix,
     ListenTcp,
-    /// The server listens for TLS, and wants a certificate.
+    /// The server listens for TLS and requires a client certificate.
     ListenTls,
 }
 
-/// Which messages, by which way.
 struct Case {
-    way: Way,
-    /// Of the reader's output.
+    connection: Connection,
+    /// The format of the reader's output.
     format: &'static str,
     full: bool,
     questions: usize,
@@ -93,27 +92,27 @@ struct Case {
 
 #[test]
 fn over_a_unix_socket() {
-    check(&Case { way: Way::Unix, format: "-j", full: true, questions: MANY });
+    check(&Case { connection: Connection::Unix, format: "-j", full: true, questions: MANY });
 }
 
 #[test]
 fn over_tcp() {
-    check(&Case { way: Way::Tcp, format: "-y", full: true, questions: FEW });
+    check(&Case { connection: Connection::Tcp, format: "-y", full: true, questions: FEW });
 }
 
 #[test]
 fn without_the_bytes() {
-    check(&Case { way: Way::Unix, format: "-j", full: false, questions: FEW });
+    check(&Case { connection: Connection::Unix, format: "-j", full: false, questions: FEW });
 }
 
-/// No output of the real reader shows it, so this one is a fake of ours.
+/// The real reader does not print it, so this test has its own reader.
 #[test]
-fn the_extra_field() {
+fn extra_field() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
     let upstream =
-        DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
+        DnsServer::start_on_free_port(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
     let tapped = [Kind::CoreDns, Kind::Rhumb].map(|kind| {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("reader.sock");
@@ -124,14 +123,14 @@ fn the_extra_field() {
         let server = DnsServer::start(kind, &corefile, port).unwrap_or_else(|error| panic!("{error}"));
         (server, reading, folder)
     });
-    // Of a query that is rewritten CoreDNS tells the new name with the reply; see docs/differences.md.
+    // For a rewritten query CoreDNS sends the new name with the reply; see docs/differences.md.
     let names = NAMES.iter().copied().filter(|name| *name != "old.org");
     let mut generator = Generator::from_env([Pool::new(1, names)], Options::default());
     let seed = generator.seed();
     for _ in 0..FEW {
         let query = generator.next().expect("generators do not end");
         let servers = [tapped[0].0.addr(), tapped[1].0.addr()];
-        ask_both(servers, None, query.transport, &query.wire, Duration::from_secs(3)).expect("asked");
+        query_both(servers, None, query.transport, &query.wire, Duration::from_secs(3)).expect("asked");
     }
     let [left, right] = tapped.map(|(_server, reading, _folder)| {
         let mut extras = extras(&reading.join().expect("read"));
@@ -143,7 +142,7 @@ fn the_extra_field() {
     assert_eq!(left, right, "seed {seed}");
 }
 
-/// Shakes hands and takes everything until nothing has come for a while.
+/// Completes the handshake and reads until nothing has arrived for a while.
 fn read_stream(listener: &UnixListener) -> Vec<u8> {
     let (mut stream, _) = listener.accept().expect("a connection");
     stream.read_exact(&mut [0; 42]).expect("READY");
@@ -160,38 +159,38 @@ fn read_stream(listener: &UnixListener) -> Vec<u8> {
 
 #[test]
 fn over_tls() {
-    check(&Case { way: Way::Tls, format: "-j", full: true, questions: FEW });
+    check(&Case { connection: Connection::Tls, format: "-j", full: true, questions: FEW });
 }
 
 #[test]
 fn listening_on_a_unix_socket() {
-    check(&Case { way: Way::ListenUnix, format: "-j", full: true, questions: FEW });
+    check(&Case { connection: Connection::ListenUnix, format: "-j", full: true, questions: FEW });
 }
 
 #[test]
 fn listening_on_tcp() {
-    check(&Case { way: Way::ListenTcp, format: "-q", full: true, questions: FEW });
+    check(&Case { connection: Connection::ListenTcp, format: "-q", full: true, questions: FEW });
 }
 
 #[test]
 fn listening_for_tls_with_client_certificates() {
-    check(&Case { way: Way::ListenTls, format: "-j", full: true, questions: FEW });
+    check(&Case { connection: Connection::ListenTls, format: "-j", full: true, questions: FEW });
 }
 
 impl Case {
     fn is_listening(&self) -> bool {
-        matches!(self.way, Way::ListenUnix | Way::ListenTcp | Way::ListenTls)
+        matches!(self.connection, Connection::ListenUnix | Connection::ListenTcp | Connection::ListenTls)
     }
 }
 
 /// The configurations before and after a reload send over one connection.
 #[test]
-fn a_reload_keeps_the_connection() {
+fn reload_keeps_the_connection() {
     if Peer::Dnstap.for_test().is_none() {
         return;
     }
-    let case = Case { way: Way::Unix, format: "-j", full: true, questions: 2 };
-    let tapped = Tapped::start(Kind::Rhumb, &case, 9);
+    let case = Case { connection: Connection::Unix, format: "-j", full: true, questions: 2 };
+    let tapped = TappedServer::start(Kind::Rhumb, &case, 9);
     let question = |id: u8| {
         [&[0, id, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0], &b"\x01a\x07example\x03org\0\0\x01\0\x01"[..]].concat()
     };
@@ -213,10 +212,12 @@ fn check(case: &Case) {
         return;
     }
     let upstream =
-        DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
+        DnsServer::start_on_free_port(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
     let port = upstream.addr().port();
-    let (coredns, rhumb) =
-        both(|| Tapped::start(Kind::CoreDns, case, port), || Tapped::start(Kind::Rhumb, case, port));
+    let (coredns, rhumb) = both(
+        || TappedServer::start(Kind::CoreDns, case, port),
+        || TappedServer::start(Kind::Rhumb, case, port),
+    );
 
     let options = Options { odd_headers: 0.0, ..Options::default() };
     let mut generator = Generator::from_env([Pool::new(1, NAMES.iter().copied())], options);
@@ -224,9 +225,9 @@ fn check(case: &Case) {
     let servers = [coredns.server.addr(), rhumb.server.addr()];
     for _ in 0..case.questions {
         let query = generator.next().expect("generators do not end");
-        ask_both(servers, None, query.transport, &query.wire, Duration::from_secs(3)).expect("asked");
-        // CoreDNS records a reply after it has left. Where readers connect to it, the next query must not meet that:
-        // it writes from both at once, and the reader gets frames inside frames.
+        query_both(servers, None, query.transport, &query.wire, Duration::from_secs(3)).expect("asked");
+        // CoreDNS sends the message of a reply after the reply. Where readers connect to it, the next query must wait:
+        // CoreDNS would write both messages at once, and the reader would get interleaved frames.
         std::thread::sleep(if case.is_listening() { Duration::from_millis(10) } else { Duration::ZERO });
     }
     let (left, right) = both(|| coredns.messages(case), || rhumb.messages(case));
@@ -238,7 +239,7 @@ fn check(case: &Case) {
     assert_eq!(left.len(), right.len(), "seed {seed}");
 }
 
-/// At once, since both mostly wait.
+/// Runs both concurrently, since both mostly wait.
 fn both<T: Send>(left: impl FnOnce() -> T + Send, right: impl FnOnce() -> T) -> (T, T) {
     std::thread::scope(|scope| {
         let left = scope.spawn(left);
@@ -249,23 +250,23 @@ fn both<T: Send>(left: impl FnOnce() -> T + Send, right: impl FnOnce() -> T) -> 
 
 fn corefile(port: u16, socket: &str, option: &str, upstream: u16) -> String {
     let addresses: String = (1..60).map(|n| format!("10.0.1.{n} many.example.org\n")).collect();
-    let behind = BEHIND.replace("ADDRESSES", &addresses).replace("UPSTREAM", &upstream.to_string());
+    let behind = PLUGINS.replace("ADDRESSES", &addresses).replace("UPSTREAM", &upstream.to_string());
     format!(
         ".:{port} {{\n bind 127.0.0.1\n metadata\n dnstap {socket} {{\n identity tapped\n version 1\n \
          extra \"{{name}} {{/forward/upstream}}\"\n {option}\n }}\n{behind}\n}}\n"
     )
 }
 
-/// A server with a reader.
-struct Tapped {
+/// A server with its reader.
+struct TappedServer {
     server: DnsServer,
     reader: Process,
     _relay: Option<Runtime>,
     _folder: tempfile::TempDir,
 }
 
-impl Tapped {
-    fn start(kind: Kind, case: &Case, upstream: u16) -> Tapped {
+impl TappedServer {
+    fn start(kind: Kind, case: &Case, upstream: u16) -> TappedServer {
         let folder = tempfile::tempdir().expect("a folder");
         let certificates = Certificates::make(folder.path());
         let to_reader = folder.path().join("reader.sock");
@@ -274,14 +275,14 @@ impl Tapped {
         let at_server = folder.path().join("server.sock");
 
         let mut command = Command::new(Peer::Dnstap.locate().expect("the reader"));
-        match case.way {
-            Way::Tcp => command.args(["-l", &tcp.to_string()]),
+        match case.connection {
+            Connection::Tcp => command.args(["-l", &tcp.to_string()]),
             _ => command.arg("-u").arg(&to_reader),
         };
         command.arg(case.format);
         let reader = Process::start("dnstap", command).unwrap_or_else(|error| panic!("{error}"));
-        let connections = if case.way == Way::Tcp {
-            // Nothing is said about this socket before somebody connects.
+        let connections = if case.connection == Connection::Tcp {
+            // The reader prints nothing about this socket before a connection.
             let end = Instant::now() + Duration::from_secs(20);
             while std::net::TcpStream::connect(tcp).is_err() {
                 assert!(Instant::now() < end, "the reader does not listen on {tcp}");
@@ -295,17 +296,17 @@ impl Tapped {
         };
 
         let tls = format!("tls {}", certificates.files());
-        let (socket, option) = match case.way {
-            Way::Unix => (format!("unix://{}", to_reader.display()), ""),
-            Way::Tcp => (format!("tcp://{tcp}"), ""),
-            Way::Tls => (format!("tls://{tcp}"), "skipverify"),
-            Way::ListenUnix => (format!("listen {}", at_server.display()), ""),
-            Way::ListenTcp => (format!("listen tcp://{tcp}"), ""),
-            Way::ListenTls => (format!("listen tls://{tcp}"), tls.as_str()),
+        let (socket, option) = match case.connection {
+            Connection::Unix => (format!("unix://{}", to_reader.display()), ""),
+            Connection::Tcp => (format!("tcp://{tcp}"), ""),
+            Connection::Tls => (format!("tls://{tcp}"), "skipverify"),
+            Connection::ListenUnix => (format!("listen {}", at_server.display()), ""),
+            Connection::ListenTcp => (format!("listen tcp://{tcp}"), ""),
+            Connection::ListenTls => (format!("listen tls://{tcp}"), tls.as_str()),
         };
         let full = if case.full { "full" } else { "" };
         let runtime = Runtime::new().expect("a runtime");
-        if case.way == Way::Tls {
+        if case.connection == Connection::Tls {
             let acceptor = certificates.acceptor();
             let listener = runtime.block_on(TcpListener::bind(tcp)).expect("bound");
             let to_reader = to_reader.clone();
@@ -319,37 +320,37 @@ impl Tapped {
         }
         let corefile = corefile(port, &format!("{socket} {full}"), option, upstream);
         let server = DnsServer::start(kind, &corefile, port).unwrap_or_else(|error| panic!("{error}"));
-        match case.way {
-            Way::Unix | Way::Tcp | Way::Tls => {}
-            way => {
+        match case.connection {
+            Connection::Unix | Connection::Tcp | Connection::Tls => {}
+            connection => {
                 let connector = certificates.connector();
-                runtime.spawn(relay(way, tcp, at_server, connector, to_reader));
+                runtime.spawn(relay(connection, tcp, at_server, connector, to_reader));
             }
         }
         reader
             .wait_for_line(&format!("accepted connection {connections}"), Duration::from_secs(20))
             .unwrap_or_else(|error| panic!("{error}\n{}", server.output()));
-        // CoreDNS counts a reader that connects to it only after the handshake.
+        // CoreDNS registers a connecting reader only after the handshake.
         std::thread::sleep(Duration::from_millis(500));
-        Tapped { server, reader, _relay: Some(runtime), _folder: folder }
+        TappedServer { server, reader, _relay: Some(runtime), _folder: folder }
     }
 
-    /// What the reader shows, without times and without the ports of our own sockets.
+    /// The reader's output, without times and source ports.
     fn messages(&self, case: &Case) -> Vec<String> {
         let shown = || -> Vec<String> {
             let lines = self.reader.lines();
-            let lines = lines.iter().filter(|line| !is_chatter(line));
+            let lines = lines.iter().filter(|line| !is_log_line(line));
             match case.format {
                 "-j" => lines.map(|line| plain_json(line)).collect(),
                 "-y" => {
                     let text: String =
-                        lines.filter(|line| !is_own_line(line)).map(|line| format!("{line}\n")).collect();
+                        lines.filter(|line| !is_time_or_port(line)).map(|line| format!("{line}\n")).collect();
                     text.split("---\n").map(str::to_owned).filter(|message| !message.is_empty()).collect()
                 }
                 _ => lines.map(|line| plain_text(line)).collect(),
             }
         };
-        // CoreDNS sends what it has once a second; two silent seconds mean that all is here.
+        // CoreDNS flushes once a second; after two silent seconds the output is complete.
         let end = Instant::now() + Duration::from_secs(60);
         let (mut known, mut since) = (shown().len(), Instant::now());
         while since.elapsed() < Duration::from_millis(2500) && Instant::now() < end {
@@ -360,8 +361,8 @@ impl Tapped {
             }
         }
         let mut messages = shown();
-        // CoreDNS records a reply after it has left, so the next query may overtake it. What belongs to one query
-        // keeps its order where messages tell what they belong to.
+        // CoreDNS sends the message of a reply after the reply, so the next query may overtake it. The messages of one
+        // query keep their order, where they have its id.
         if case.full && case.format == "-j" {
             messages.sort_by_key(|message| id(message));
         } else {
@@ -386,7 +387,7 @@ fn extras(stream: &[u8]) -> Vec<String> {
         let (mut payload, next) = after.split_at(length);
         let mut texts = Vec::new();
         while let [key @ (0x0a | 0x12 | 0x1a), rest @ ..] = payload {
-            // Seven bits an octet, and no text is longer than two octets tell.
+            // A varint of at most two octets.
             let (length, text) = match rest {
                 [low @ 0x80..=0xff, high, text @ ..] => {
                     (usize::from(low & 0x7f) | usize::from(*high) << 7, text)
@@ -410,12 +411,18 @@ fn id(message: &str) -> u32 {
     digits.chars().map_while(|digit| digit.to_digit(10)).fold(0, |id, digit| id * 10 + digit)
 }
 
-/// Connects to the server as a reader would, and passes everything on to the real one.
-async fn relay(way: Way, tcp: SocketAddr, unix: PathBuf, connector: TlsConnector, reader: PathBuf) {
+/// Connects to the server like a reader, and relays everything to the real one.
+async fn relay(
+    connection: Connection,
+    tcp: SocketAddr,
+    unix: PathBuf,
+    connector: TlsConnector,
+    reader: PathBuf,
+) {
     let mut to = UnixStream::connect(&reader).await.expect("the reader listens");
     loop {
-        match way {
-            Way::ListenUnix => {
+        match connection {
+            Connection::ListenUnix => {
                 if let Ok(mut from) = UnixStream::connect(&unix).await {
                     let _ = tokio::io::copy_bidirectional(&mut from, &mut to).await;
                     return;
@@ -423,7 +430,7 @@ async fn relay(way: Way, tcp: SocketAddr, unix: PathBuf, connector: TlsConnector
             }
             _ => {
                 if let Ok(mut from) = TcpStream::connect(tcp).await {
-                    if way == Way::ListenTls {
+                    if connection == Connection::ListenTls {
                         let name = ServerName::try_from("127.0.0.1").expect("an address");
                         let mut from = connector.connect(name, from).await.expect("TLS");
                         let _ = tokio::io::copy_bidirectional(&mut from, &mut to).await;
@@ -438,8 +445,8 @@ async fn relay(way: Way, tcp: SocketAddr, unix: PathBuf, connector: TlsConnector
     }
 }
 
-/// What the reader says about itself.
-fn is_chatter(line: &str) -> bool {
+/// Log lines of the reader itself.
+fn is_log_line(line: &str) -> bool {
     line.contains("opened input socket")
         || line.contains("accepted connection")
         || line.contains("closed connection")
@@ -454,14 +461,14 @@ fn plain_json(line: &str) -> String {
     assert!(message.remove("query_time").is_some(), "{line}");
     assert_eq!(message.remove("response_time").is_some(), kind.ends_with("RESPONSE"), "{line}");
     if kind.starts_with("FORWARDER") {
-        // Without a connection there is no port either.
+        // Without a connection there is no port.
         message.remove("query_port");
     }
     value.to_string()
 }
 
-/// Times and ports are lines of their own in YAML; of the comments inside messages none tells a time.
-fn is_own_line(line: &str) -> bool {
+/// In YAML, times and ports are on separate lines; comments inside messages contain no times.
+fn is_time_or_port(line: &str) -> bool {
     ["query_time", "response_time", "query_port"].iter().any(|key| line.trim_start().starts_with(key))
 }
 

@@ -1,8 +1,7 @@
-//! Expressions mean the same to CoreDNS and to Rhumb.
+//! CoreDNS and Rhumb evaluate expressions equally.
 //!
-//! Random expressions, some of them broken, are given to both as views: those that are taken each guard a block of
-//! their own zone, so that one pair of servers tells what all of them yield; those that are refused have to be
-//! refused in the same words.
+//! Both get random expressions as views, some of them invalid. Each valid one guards a block of its own zone, so that
+//! one pair of servers evaluates all of them; invalid ones must be rejected with the same message.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -18,10 +17,10 @@ use testkit::verdict::refusal;
 use testkit::{DnsServer, Kind};
 
 const EXPRESSIONS: usize = 500;
-/// Each of these costs a process.
-const MOST_REFUSED: usize = 60;
+/// Maximum number of rejected expressions compared: each costs a process.
+const MAX_REJECTED: usize = 60;
 
-/// What expressions are made of: a letter, what it is at the end, and what it is before. `@S` is another of its kind.
+/// The grammar: a letter, its terminals, and its other productions. `@S` is a nonterminal.
 const GRAMMAR: &[(char, &[&str], &[&str])] = &[
     (
         'S',
@@ -344,7 +343,7 @@ const GRAMMAR: &[(char, &[&str], &[&str])] = &[
     ),
 ];
 
-/// Pieces that broken expressions get.
+/// Pieces inserted into invalid expressions.
 const NOISE: &[&str] = &[
     "(", ")", "[", "+", ".", "?", "'", "!", "#", "1", "a", ",", ";", "@", "|", " not ", " in ", "??", "..",
     "let ", "nil", ".a", "[0]", "?.b", " + 1", " | len()", " ? 1 : 2", "()", " ?? 2", "+ 'a'", "[1:]",
@@ -386,7 +385,7 @@ fn expression(random: &mut Random) -> String {
     text
 }
 
-/// Whether a function is named and not called. As text, it is an address in memory.
+/// Whether a function is named but not called: its text form is a memory address.
 fn names_a_function(expression: &str) -> bool {
     const FUNCTIONS: [&str; 13] = [
         "bufsize",
@@ -416,13 +415,13 @@ fn names_a_function(expression: &str) -> bool {
     false
 }
 
-/// In quotes, since `#` begins a comment elsewhere in a Corefile.
+/// In quotes, since `#` starts a comment in a Corefile.
 fn view(name: &str, expression: &str) -> String {
     format!("view {name} {{\nexpr \"{}\"\n}}", expression.replace('"', "\\\""))
 }
 
-/// What Rhumb says about an expression; None if it takes it.
-fn complaint(expression: &str) -> Option<String> {
+/// Rhumb's error for an expression; None if it is valid.
+fn rhumb_error(expression: &str) -> Option<String> {
     let contents = format!(".:5300 {{\n{}\nwhoami\n}}\n", view("v", expression));
     let input = Input { name: "Corefile".into(), contents: contents.into(), dns_port: "53".into() };
     config::build(&input, plugins::PLUGINS, &corefile::Disk)
@@ -430,12 +429,12 @@ fn complaint(expression: &str) -> Option<String> {
         .map(|errors| errors[0].message().to_owned())
 }
 
-/// What CoreDNS says about an expression; None if it starts.
-fn complaint_of_coredns(binary: &Path, expression: &str) -> Option<String> {
+/// CoreDNS's error for an expression; None if it starts.
+fn coredns_error(binary: &Path, expression: &str) -> Option<String> {
     let corefile = format!(".:0 {{\nbind 127.0.0.1\n{}\nwhoami\n}}\n", view("v", expression));
     let text = refusal(binary, &corefile)?;
     let words = text.split_once("plugin/view: ").map_or(text.as_str(), |(_, words)| words);
-    // A pattern that is put together from constants makes the compiler panic, with its stack.
+    // A pattern concatenated from constants makes CoreDNS's compiler panic, with a stack trace.
     let words = words.split("\ngoroutine ").next().unwrap_or(words);
     Some(words.trim_end_matches('\n').to_owned())
 }
@@ -448,23 +447,23 @@ fn query(name: &str, qtype: u16, id: u16, transport: Transport) -> GeneratedQuer
 }
 
 #[test]
-fn expressions_yield_the_same() {
+fn expressions_evaluate_equally() {
     let Some(coredns) = Peer::CoreDns.for_test() else { return };
     let mut random = Random::new(seed_from_env());
     let expressions: Vec<String> = (0..EXPRESSIONS).map(|_| expression(&mut random)).collect();
     let (mut taken, mut refused) = (Vec::new(), Vec::new());
     for expression in expressions {
-        match complaint(&expression) {
+        match rhumb_error(&expression) {
             None if names_a_function(&expression) => {}
             None => taken.push(expression),
             Some(words) => refused.push((expression, words)),
         }
     }
     println!("{} taken, {} refused", taken.len(), refused.len());
-    refused.truncate(MOST_REFUSED);
+    refused.truncate(MAX_REJECTED);
     let mut differing = Vec::new();
     for (expression, words) in &refused {
-        let theirs = complaint_of_coredns(&coredns, expression);
+        let theirs = coredns_error(&coredns, expression);
         if theirs.as_ref() != Some(words) {
             differing.push(format!("{expression}\n  CoreDNS: {theirs:?}\n  Rhumb:   {words:?}"));
         }
@@ -491,7 +490,7 @@ fn expressions_yield_the_same() {
         queries.push(query(&name, 16, 0, Transport::Tcp));
     }
     let report = Comparison::new(ends[0], ends[1]).run_queries(&queries).expect("asked");
-    println!("{} asked, {:?}", report.asked, report.rcodes);
+    println!("{} asked, {:?}", report.queries, report.rcodes);
     for difference in &report.differences {
         let place =
             difference.query.description.split(['e', '.']).nth(2).and_then(|i| i.parse::<usize>().ok());

@@ -1,8 +1,8 @@
-//! The `kubernetes` plugin gives the same answers as CoreDNS's, with every option, on a real API server.
+//! The `kubernetes` plugin returns the same answers as CoreDNS's, with every option, on a real API server.
 //!
-//! One cluster is made up from a seed, which is printed; RHUMB_SEED repeats it. Each variant of the options is
-//! asked a thousand questions about it: names of every shape, right and nearly right. RHUMB_VARIANT runs
-//! the variants alone whose names begin so, RHUMB_QUERIES asks each of them so many, RHUMB_SHOWN shows so many differences.
+//! One cluster is generated from a seed, which is printed; RHUMB_SEED repeats it. Each variant of the options gets a
+//! thousand queries: names of every form, existing and nearly so. RHUMB_VARIANT runs only the variants whose names start
+//! with it, RHUMB_QUERIES sets the queries per variant, RHUMB_SHOWN the number of differences printed.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -17,13 +17,13 @@ use testkit::cluster::names::Zones;
 use testkit::compare::{self, Comparison, Report};
 use testkit::query::{Generator, Options};
 
-use crate::kubernetes::{AUTOPATH, K8S_EXTERNAL, Meant, PLAIN, Pair, Variant, World};
+use crate::kubernetes::{AUTOPATH, IntendedDifferences, K8S_EXTERNAL, PLAIN, Pair, Variant, World};
 
-/// For each variant; they ask more than 20,000 in all.
+/// Per variant; more than 20,000 in all.
 const QUERIES: usize = 1_200;
 
-/// Variants under way at once: most of their time is waiting for answers that CoreDNS does not give.
-const AT_ONCE: usize = 4;
+/// Concurrent variants: most of the time is spent on queries that CoreDNS does not answer.
+const CONCURRENT_VARIANTS: usize = 4;
 
 const SET: &str = "cluster.local clusterset.local in-addr.arpa ip6.arpa";
 
@@ -108,7 +108,7 @@ const VARIANTS: &[Variant] = &[
         others: "whoami",
         ..PLAIN
     },
-    // Only a server that listens everywhere knows an address of its own to name as name server.
+    // Only a server on all addresses has an address to return for its name server.
     Variant { name: "name servers", options: "pods insecure", bound: false, ..PLAIN },
     Variant { name: "name servers unknown", options: "labels tier=back\nttl 30", bound: false, ..PLAIN },
     Variant {
@@ -120,7 +120,7 @@ const VARIANTS: &[Variant] = &[
     KUBEADM,
 ];
 
-/// What kubeadm installs, but for the upstream.
+/// kubeadm's Corefile, except for the upstream.
 const KUBEADM: Variant = Variant {
     name: "as kubeadm has it",
     options: "pods insecure\nfallthrough in-addr.arpa ip6.arpa\nttl 30",
@@ -129,7 +129,7 @@ const KUBEADM: Variant = Variant {
     ..PLAIN
 };
 
-/// What is known of each question, written by `log`. Without a cluster set, whose names CoreDNS takes for others.
+/// The metadata of each query, written by `log`. Without a ClusterSet, whose names CoreDNS misinterprets.
 const METADATA: Variant = Variant {
     name: "metadata",
     options: "pods verified\nzonal",
@@ -149,7 +149,7 @@ fn every_option() {
     let variants = Mutex::new(VARIANTS.iter().chain(K8S_EXTERNAL).chain(AUTOPATH));
     let next = || variants.lock().unwrap().next();
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..CONCURRENT_VARIANTS {
             scope.spawn(|| {
                 while let Some(variant) = next() {
                     run.variant(variant, &source, &source);
@@ -177,13 +177,13 @@ fn every_option() {
     let Run { world, only, failures, asked } = run;
     let (failures, asked) = (failures.into_inner().unwrap(), asked.into_inner());
     assert!(failures.is_empty(), "repeat with RHUMB_SEED={}\n{failures}", world.seed);
-    assert!(only.is_some() || asked >= 20_000, "only {asked} asked");
+    assert!(only.is_some() || asked >= 20_000, "only {asked} queries");
 }
 
-/// All variants together: one that differs does not keep the others from being compared.
+/// All variants: a difference in one does not stop the others.
 struct Run {
     world: World,
-    /// How the names of the variants begin that are to run, if not all.
+    /// Runs only the variants whose names start with this.
     only: Option<String>,
     failures: Mutex<String>,
     asked: AtomicUsize,
@@ -194,7 +194,7 @@ impl Run {
         self.failures.lock().unwrap().push_str(text);
     }
 
-    /// Compares, and writes down what differs. The servers are none if the variant is not wanted.
+    /// Compares and records the differences. None if the variant is skipped.
     fn variant(&self, variant: &Variant, coredns: &str, rhumb: &str) -> Option<Pair> {
         if self.only.as_ref().is_some_and(|name| !variant.name.starts_with(name)) {
             return None;
@@ -211,11 +211,11 @@ impl Run {
             began.elapsed()
         );
         report.unanswered.iter().for_each(|question| println!("    {} unanswered: {question}", variant.name));
-        self.asked.fetch_add(report.asked, Ordering::Relaxed);
+        self.asked.fetch_add(report.queries, Ordering::Relaxed);
         if !report.differences.is_empty() {
             let shown = std::env::var("RHUMB_SHOWN").ok().and_then(|n| n.parse().ok()).unwrap_or(3);
             let count = report.differences.len();
-            let mut text = format!("\n== {}: {count} of {} differ\n", variant.name, report.asked);
+            let mut text = format!("\n== {}: {count} of {} differ\n", variant.name, report.queries);
             for difference in report.differences.iter().take(shown) {
                 let _ = write!(text, "\n{difference}");
             }
@@ -227,7 +227,7 @@ impl Run {
 
 fn compare(world: &World, variant: &Variant, pair: &Pair) -> Report {
     let zones = Zones { cluster: clusters(variant), set: sets(variant) };
-    // Each variant has questions of its own, all from the one seed.
+    // Each variant has its own queries, all from one seed.
     let seed = world.seed.wrapping_add(variant.name.bytes().map(u64::from).sum());
     let options = Options {
         near_names: 0.06,
@@ -241,25 +241,25 @@ fn compare(world: &World, variant: &Variant, pair: &Pair) -> Report {
     };
     let (pools, sources) = variant.questions(&world.stored, zones, seed);
     let generator = Generator::new(seed, pools, options);
-    // What a cache holds depends on the order of questions.
+    // The content of a cache depends on the order of queries.
     let cached = variant.others.contains("cache");
-    let meant = Meant::new(variant, &world.stored);
+    let intended = IntendedDifferences::new(variant, &world.stored);
     Comparison::new(("CoreDNS", pair.coredns.addr()), ("Rhumb", pair.rhumb.addr()))
         .lanes(if cached { 1 } else { 8 })
         .options(compare::Options { cached_ttl: cached, ..compare::Options::default() })
         .timeout(Duration::from_millis(1500))
         .sources(sources)
         .repeated()
-        .accept(move |difference| meant.reason(difference))
+        .accept(move |difference| intended.reason(difference))
         .run(generator, queries(variant))
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The lines of the log that only one of the two has. A question may be asked twice, so each counts once.
+/// The log lines that only one server has. A query may be repeated, so duplicates count once.
 fn metadata_differences(pair: &Pair) -> String {
-    // The last lines may still be on their way.
+    // The last lines may still be in the pipe.
     std::thread::sleep(Duration::from_millis(500));
-    // Names outside are logged when ExternalNames are looked up, too, which CoreDNS does more often.
+    // Lookups of ExternalName targets are logged too, and CoreDNS does more of them.
     let inside = |line: &String| {
         let name = line.split(' ').nth(3).unwrap_or_default().to_lowercase();
         line.contains("META ") && [".cluster.local.", ".arpa."].iter().any(|end| name.ends_with(end))
@@ -277,18 +277,18 @@ fn metadata_differences(pair: &Pair) -> String {
     text
 }
 
-/// CoreDNS does not answer PTR questions in a block for the root, which costs a time-out each.
+/// CoreDNS does not answer PTR queries in a block for the root, which costs a timeout each.
 fn queries(variant: &Variant) -> usize {
     let count = std::env::var("RHUMB_QUERIES").ok().and_then(|n| n.parse().ok()).unwrap_or(QUERIES);
     if variant.zones == "." { count / 4 } else { count }
 }
 
-/// Whether a plugin lets in classes other than IN.
+/// Whether a plugin accepts classes other than IN.
 fn opens_classes(variant: &Variant) -> bool {
     ["chaos", "forward"].iter().any(|plugin| variant.others.contains(plugin))
 }
 
-/// Zones of the cluster that questions go to.
+/// Queried zones of the cluster.
 fn clusters(variant: &Variant) -> &'static [&'static str] {
     if variant.zones.contains("Second") {
         &["cluster.local", "second.example", "sub.cluster.local"]
@@ -299,9 +299,9 @@ fn clusters(variant: &Variant) -> &'static [&'static str] {
     }
 }
 
-/// Zones of the cluster set that questions go to.
+/// Queried zones of the ClusterSet.
 fn sets(variant: &Variant) -> &'static [&'static str] {
     if variant.zones.contains("clusterset") { &["clusterset.local"] } else { &[] }
 }
 
-const _: () = assert!(VARIANTS.len() * QUERIES >= 20_000, "enough questions in all");
+const _: () = assert!(VARIANTS.len() * QUERIES >= 20_000, "enough queries in all");

@@ -1,8 +1,8 @@
-//! The same questions put to CoreDNS and to Rhumb leave the same metrics: names, help, types, labels, buckets, counts,
+//! After the same queries CoreDNS and Rhumb have the same metrics: names, help, types, labels, buckets, counts,
 //! as text and as protobuf, which has native buckets too.
 //!
-//! Both are scraped before and after, because the probes that wait for a server to come up are counted too.
-//! Not compared are times, and what is about the process: versions, clocks.
+//! Both are scraped before and after, because start-up probes are counted too. Not compared are times and process
+//! metrics: versions, clocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -37,20 +37,20 @@ const HOSTS: &[(&str, &str)] = &[(
      64:ff9b::a00:7 deep.b.example.org\n",
 )];
 
-/// Whose `plugin` label is compared.
+/// How the `plugin` label is compared.
 #[derive(Clone, Copy, PartialEq)]
 enum PluginLabel {
     Exactly,
-    /// Only whether there is one: CoreDNS 1.15.0 names the plugin next to prometheus whoever answered
+    /// Only its presence: CoreDNS 1.15.0 names the plugin next to prometheus whichever answered
     /// (docs/differences.md).
     Present,
 }
 
-/// The metrics of a server as they were scraped: series to values, and the lines that describe names.
+/// The scraped metrics of a server: series and values, and the HELP and TYPE lines.
 struct Scrape {
     series: BTreeMap<String, f64>,
     about: BTreeSet<String>,
-    /// What is replaced in labels.
+    /// Replacements in labels.
     ports: [(String, &'static str); 2],
     plugin_label: PluginLabel,
 }
@@ -60,13 +60,13 @@ fn hosts_local_whoami_errors() {
     check(
         ".:{port} {\n bind 127.0.0.1 ::1\n errors\n log\n reload\n health 127.0.0.1:{health}\n ready 127.0.0.1:{ready}\n local\n prometheus 127.0.0.1:{http}\n hosts hosts {\n  ttl 60\n  fallthrough b.example.org elsewhere.net\n }\n whoami\n}\n",
         PluginLabel::Present,
-        // Names at the limit of length get another answer from our whoami.
+        // Names of maximum length get another answer from our whoami.
         || Options { odd_names: 0.0, ..Options::default() },
     );
 }
 
 #[test]
-fn several_blocks_and_what_no_block_takes() {
+fn several_blocks_and_unserved_zones() {
     check(
         "example.org:{port} 10.0.0.0/24:{port} {\n bind 127.0.0.1 ::1\n prometheus 127.0.0.1:{http}\n hosts hosts\n}\n\
          b.example.org:{port} {\n bind 127.0.0.1 ::1\n prometheus 127.0.0.1:{http}\n local\n}\n\
@@ -86,7 +86,7 @@ fn translations() {
     );
 }
 
-/// The second block is the upstream of the first. Nothing expires meanwhile, or clocks would be compared.
+/// The second block is the upstream of the first. Nothing expires meanwhile, which would depend on timing.
 #[test]
 fn cache_and_forward() {
     check(
@@ -126,13 +126,13 @@ fn check(corefile: &str, plugin_label: PluginLabel, options: fn() -> Options) {
         println!("seed {}", generator.seed());
         Comparison::new(("CoreDNS", at(&coredns.0)), ("Rhumb", at(&rhumb.0)))
             .repeated()
-            // One after the other: what a cache holds depends on the order.
+            // Sequentially: the content of a cache depends on the order.
             .lanes(1)
             .options(compare::Options { cached_ttl: true, ..compare::Options::default() })
             .timeout(Duration::from_secs(3))
             .check(generator, QUERIES * share / 5);
     }
-    // The last replies are out before they are counted.
+    // Replies are sent before they are counted.
     std::thread::sleep(Duration::from_millis(300));
     let after = [scrape(&coredns), scrape(&rhumb)];
     for (form, name) in ["text", "protobuf"].into_iter().enumerate() {
@@ -179,7 +179,7 @@ impl Scrape {
         scrape
     }
 
-    /// Keys are those of the text; native buckets have such as it might have.
+    /// Uses the keys of the text format, with similar ones for native buckets.
     fn protobuf(http: u16, ports: [u16; 2], plugin_label: PluginLabel) -> Scrape {
         let mut scrape = Scrape::new(ports, plugin_label);
         let kind =
@@ -228,7 +228,7 @@ impl Scrape {
     }
 
     fn add(&mut self, key: &str, value: f64) {
-        // Sockets to upstreams retire sooner here (docs/differences.md).
+        // Sockets to upstreams expire sooner here (docs/differences.md).
         let own_way = ["coredns_build_info", "coredns_proxy_conn_cache_"];
         if !key.starts_with("coredns_") || own_way.iter().any(|name| key.starts_with(name)) {
             return;
@@ -238,11 +238,11 @@ impl Scrape {
         for (port, mark) in &self.ports {
             key = key.replace(port, mark);
         }
-        // Which native buckets there are is a matter of time too.
+        // The native buckets depend on timing too.
         if key.contains("_duration_seconds_native") {
             return;
         }
-        // A time: that it is there is all that can be the same.
+        // A time: only its presence is compared.
         let timed = key.contains("timestamp")
             || key.starts_with("coredns_health_request_duration")
             || key.contains("_duration_seconds_sum")
@@ -250,7 +250,7 @@ impl Scrape {
         *self.series.entry(key).or_default() += if timed { 0.0 } else { value };
     }
 
-    /// What changed; gauges, which are no counts, as they are.
+    /// The increase of counters; gauges unchanged.
     fn since(&self, before: &Scrape) -> BTreeMap<String, f64> {
         let is_gauge = |key: &str| {
             let name = key.split('{').next().unwrap_or_default();
@@ -262,7 +262,7 @@ impl Scrape {
     }
 }
 
-/// The name of whoever answered becomes a mark that somebody did.
+/// Replaces the name of the answering plugin by `*`.
 fn without_plugin(key: &str) -> String {
     match key.split_once("plugin=\"") {
         Some((head, rest)) if !rest.starts_with('"') => {
@@ -290,7 +290,7 @@ fn get(port: u16, accept: &str, kind: &str) -> Vec<u8> {
     body
 }
 
-/// Reads the protobuf exposition; by hand, and not with what wrote it.
+/// Reads the protobuf exposition, independently of the code that writes it.
 mod protobuf {
     use std::collections::BTreeMap;
 
@@ -306,7 +306,7 @@ mod protobuf {
         pub labels: Vec<String>,
         pub value: f64,
         pub histogram: Option<Histogram>,
-        /// Says when it was created.
+        /// Whether it has a creation time.
         pub created: bool,
     }
 
@@ -328,7 +328,7 @@ mod protobuf {
             let (one, rest) = bytes.split_at(length);
             bytes = rest;
             let message = Message::parse(one);
-            // What Go tells of itself has types that nothing else has.
+            // Go's own metrics have types that no other metric has.
             if !message.text(1).starts_with("go_") {
                 families.push(family(&message));
             }

@@ -1,7 +1,7 @@
-//! forward, cache and loadbalance give the same answers as CoreDNS's, behind the same real upstream.
+//! forward, cache and loadbalance return the same answers as CoreDNS's, with the same real upstream.
 //!
-//! The upstream is a CoreDNS with a zone file. Questions go one at a time, because what a cache holds depends
-//! on their order. Each set asks 5,000 of them; the seed is printed, and RHUMB_SEED repeats it.
+//! The upstream is a CoreDNS with a zone file. Queries are sequential, because the content of a cache depends on
+//! their order. Each set has 5,000 queries; the seed is printed, and RHUMB_SEED repeats it.
 
 use std::time::Duration;
 
@@ -95,12 +95,12 @@ fn check(corefile: &str, names: &[&str]) {
     let report = Comparison::new(("CoreDNS", coredns.addr()), ("Rhumb", rhumb.addr()))
         .repeated()
         .lanes(1)
-        .others_beside()
+        .separate_other_opcodes()
         .options(compare::Options { cached_ttl: true, ..compare::Options::default() })
         .timeout(Duration::from_secs(6))
         .check(generator, QUERIES);
     println!("seed {seed}: {} silent, {:?}", report.silent, report.rcodes);
-    assert_eq!(report.asked, QUERIES);
+    assert_eq!(report.queries, QUERIES);
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn forward_alone() {
     check(".:{port} {\n bind 127.0.0.1\n errors\n forward . {upstream}\n}\n", NAMES);
 }
 
-/// Truncation after a shuffle leaves other records each time; such names are for the other sets.
+/// Names whose answers fit: truncation after a shuffle leaves different records each time.
 fn small() -> Vec<&'static str> {
     NAMES.iter().copied().filter(|name| !name.starts_with("big.")).collect()
 }

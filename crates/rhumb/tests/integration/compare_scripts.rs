@@ -1,8 +1,8 @@
-//! The same scripted upstreams in front of CoreDNS and of Rhumb lead to the same replies and to the same
-//! number of questions upstream: policies, failover, health, stale answers, negative caching.
+//! With the same scripted upstreams CoreDNS and Rhumb send the same replies and the same number of upstream queries:
+//! policies, failover, health, stale answers, negative caching.
 //!
-//! A case is a server block, what each upstream does, and what is asked when. What happened is written down as
-//! text, once for each server, and compared.
+//! A case is a server block, a script per upstream, and timed queries. The events are recorded as text for each server
+//! and compared.
 
 use std::time::Duration;
 
@@ -17,17 +17,17 @@ struct Case {
     /// Inside the server block; `{up0}` and `{up1}` are the upstreams' addresses.
     block: &'static str,
     scripts: fn(&[ScriptedUpstream; 2]),
-    steps: &'static [Do],
+    steps: &'static [Event],
 }
 
-enum Do {
+enum Event {
     Ask(&'static str),
     Wait(u64),
     Off(usize),
     On(usize),
 }
 
-use Do::{Ask, Off, On, Wait};
+use Event::{Ask, Off, On, Wait};
 
 fn address(last: u8, ttl: u32) -> Step {
     Step::address(&format!("192.0.2.{last}"), ttl).expect("an address")
@@ -189,7 +189,7 @@ const CASES: &[Case] = &[
         name: "stale answers at once",
         block: "cache {\n success 100 60 1\n serve_stale 1h immediate\n }\n forward . {up0} {\n read_timeout 200ms\n max_connect_attempts 1\n max_fails 0\n }",
         scripts: |[first, _]| first.on("a.example.", [address(1, 1), Step::Silence]),
-        // The refresh goes on behind the reply; the last one needs its time, too.
+        // The refresh continues after the reply; the last one needs time, too.
         steps: &[Ask("a.example."), Wait(2200), Ask("a.example."), Wait(600), Ask("a.example."), Wait(600)],
     },
     Case {
@@ -213,8 +213,8 @@ const CASES: &[Case] = &[
     },
 ];
 
-/// What happens to one server: a line per question, then the questions each upstream saw.
-fn play(kind: Kind, case: &Case) -> String {
+/// Runs a case on one server; returns a line per query, then the queries of each upstream.
+fn run_case(kind: Kind, case: &Case) -> String {
     let upstreams = [0, 1].map(|_| ScriptedUpstream::start().unwrap_or_else(|error| panic!("{error}")));
     (case.scripts)(&upstreams);
     let block = case
@@ -222,24 +222,24 @@ fn play(kind: Kind, case: &Case) -> String {
         .replace("{up0}", &upstreams[0].addr().to_string())
         .replace("{up1}", &upstreams[1].addr().to_string());
     let corefile = format!(".:{{port}} {{\n bind 127.0.0.1\n {block}\n}}\n");
-    let server =
-        DnsServer::start_anywhere(kind, &corefile).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    let mut told = String::new();
+    let server = DnsServer::start_on_free_port(kind, &corefile)
+        .unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let mut events = String::new();
     for step in case.steps {
         match step {
             Wait(millis) => std::thread::sleep(Duration::from_millis(*millis)),
             Off(number) => upstreams[*number].switch_off(),
             On(number) => upstreams[*number].switch_on().unwrap_or_else(|error| panic!("{error}")),
-            Ask(name) => told += &ask(&server, name),
+            Ask(name) => events += &ask(&server, name),
         }
     }
     for (number, upstream) in upstreams.iter().enumerate() {
-        // Health checks ask for the root, as often as time allows.
+        // Health checks query the root, in varying number.
         let asked: Vec<String> =
             upstream.seen().iter().filter(|seen| seen.name != ".").map(|seen| seen.name.clone()).collect();
-        told += &format!("upstream {number} saw {}\n", asked.join(" ").to_ascii_lowercase());
+        events += &format!("upstream {number} saw {}\n", asked.join(" ").to_ascii_lowercase());
     }
-    told
+    events
 }
 
 fn ask(server: &DnsServer, name: &str) -> String {
@@ -263,13 +263,13 @@ fn ask(server: &DnsServer, name: &str) -> String {
 }
 
 #[test]
-fn scripts_end_alike() {
+fn equal_replies_and_upstream_queries() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
     let mut failed = Vec::new();
     for case in CASES {
-        let (coredns, rhumb) = (play(Kind::CoreDns, case), play(Kind::Rhumb, case));
+        let (coredns, rhumb) = (run_case(Kind::CoreDns, case), run_case(Kind::Rhumb, case));
         if coredns != rhumb {
             println!("{}\n--- CoreDNS\n{coredns}+++ Rhumb\n{rhumb}", case.name);
             failed.push(case.name);
@@ -280,7 +280,7 @@ fn scripts_end_alike() {
 
 /// docs/differences.md, "records that have nothing to do with the question".
 #[test]
-fn what_a_liar_adds_is_sent_on_by_coredns_and_left_out_by_rhumb() {
+fn unrelated_records_are_forwarded_by_coredns_and_dropped_by_rhumb() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
@@ -292,10 +292,10 @@ fn what_a_liar_adds_is_sent_on_by_coredns_and_left_out_by_rhumb() {
             first.on("a.example.", [Step::answer(lie).expect("records")]);
             first.on("bank.example.", [address(80, 60)]);
         },
-        // The second one comes from the cache.
+        // The second reply comes from the cache.
         steps: &[Ask("a.example."), Ask("a.example."), Ask("bank.example.")],
     };
-    let (coredns, rhumb) = (play(Kind::CoreDns, &case), play(Kind::Rhumb, &case));
+    let (coredns, rhumb) = (run_case(Kind::CoreDns, &case), run_case(Kind::Rhumb, &case));
     assert_eq!(coredns.matches("203.0.113.66").count(), 2, "{coredns}");
     assert_eq!(coredns.replace(" [A ttl 203.0.113.66]", ""), rhumb);
 }

@@ -1,7 +1,7 @@
-//! CoreDNS and Rhumb take and refuse the same Corefiles, with the same words.
+//! CoreDNS and Rhumb accept and reject the same Corefiles, with the same messages.
 //!
-//! Every option of every plugin is given every kind of argument. A Corefile is taken when the server prints
-//! its version, and refused when it ends; then the first line it says is compared.
+//! Every option of every plugin gets every kind of argument. A server accepts a Corefile if it prints its version, and
+//! rejects it if it exits; then the first line of its error is compared.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -309,7 +309,7 @@ const PLUGINS: &[(&str, &[&str])] = &[
     ("whoami", &[]),
 ];
 
-/// Options of `kubernetes`, which needs a cluster to start with: one that nobody serves is enough.
+/// Options of `kubernetes`, which needs a cluster to start: an unreachable one suffices.
 const KUBERNETES: &[&str] = &[
     "endpoint",
     "tls",
@@ -359,7 +359,7 @@ const ARGUMENTS: &[&str] = &[
     "10.0.0.0/8",
 ];
 
-/// Plugins that serve HTTP, and where they could.
+/// Plugins that serve HTTP, and their addresses.
 const HTTP: &[&str] = &["health", "ready", "pprof", "prometheus"];
 const ADDRESSES: &[&str] = &[
     "localhost:",
@@ -370,29 +370,29 @@ const ADDRESSES: &[&str] = &[
     "127.0.0.1:0x1",
 ];
 
-/// Differences that are meant; see docs/differences.md.
-fn meant(body: &str, left: &Verdict, right: &Verdict) -> bool {
+/// Intended differences; see docs/differences.md.
+fn intended(body: &str, left: &Verdict, right: &Verdict) -> bool {
     match (left, right) {
         // A negative interval makes CoreDNS panic later.
-        (_, Verdict::Refused(right)) if body.contains("reload -5s") && body.contains("weighted") => {
+        (_, Verdict::Rejected(right)) if body.contains("reload -5s") && body.contains("weighted") => {
             right.contains("invalid reload duration")
         }
         // A startup_timeout that is not above zero.
-        (Verdict::Refused(left), _) if left.starts_with("panic: ") && body.contains("startup_timeout") => {
+        (Verdict::Rejected(left), _) if left.starts_with("panic: ") && body.contains("startup_timeout") => {
             true
         }
-        // CoreDNS panics in the background, perhaps after it has said who it is.
-        (_, Verdict::Refused(right)) if right.contains("zipkin_max_batch_interval must be") => true,
-        // All plugins read ports alike, and CoreDNS's health as those of a URL.
-        (Verdict::Refused(left), _) if left.starts_with("parse \"http://") => body.starts_with("health "),
-        (Verdict::Refused(left), Verdict::Refused(right)) => {
-            // Of several files that cannot be read the first is named.
+        // CoreDNS panics in the background, possibly after printing its version.
+        (_, Verdict::Rejected(right)) if right.contains("zipkin_max_batch_interval must be") => true,
+        // All our plugins parse ports alike; CoreDNS's health parses them as part of a URL.
+        (Verdict::Rejected(left), _) if left.starts_with("parse \"http://") => body.starts_with("health "),
+        (Verdict::Rejected(left), Verdict::Rejected(right)) => {
+            // Of several unreadable files Rhumb names the first.
             let unreadable = left.contains("unable to read client-cert") && right.contains(": open ");
-            // Complaints name the plugin once.
+            // Rhumb's errors name the plugin once.
             unreadable || left.replace("plugin/bufsize: plugin/bufsize: ", "plugin/bufsize: ") == *right
         }
-        // CoreDNS starts, and ends when it opens the file; or does not listen, and serves all the same.
-        (Verdict::Taken, Verdict::Refused(right)) => {
+        // CoreDNS starts, and exits when it opens the file; or does not listen, and serves anyway.
+        (Verdict::Accepted, Verdict::Rejected(right)) => {
             let on = |plugin: &str| body.starts_with(plugin);
             on("prometheus") && right.contains("Invalid TLS config")
                 || (on("prometheus ") || on("ready ")) && right.starts_with("listen tcp: ")
@@ -403,14 +403,14 @@ fn meant(body: &str, left: &Verdict, right: &Verdict) -> bool {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Verdict {
-    Taken,
-    Refused(String),
+    Accepted,
+    Rejected(String),
 }
 
 fn bodies() -> Vec<String> {
     let mut bodies = Vec::new();
     for (plugin, options) in PLUGINS {
-        // Words behind forward's address would be host names, and looked up.
+        // Words after forward's address would be resolved as host names.
         for arguments in ARGUMENTS.iter().filter(|_| !plugin.starts_with("forward")) {
             bodies.push(format!("{plugin} {arguments}"));
         }
@@ -465,16 +465,17 @@ fn bodies_beside_kubernetes() -> Vec<String> {
 }
 
 fn verdict(binary: &Path, corefile: &str) -> Verdict {
-    refusal(binary, corefile).map_or(Verdict::Taken, |text| Verdict::Refused(first_error(&text).to_owned()))
+    refusal(binary, corefile)
+        .map_or(Verdict::Accepted, |text| Verdict::Rejected(first_error(&text).to_owned()))
 }
 
 #[test]
-fn options_are_taken_and_refused_alike() {
+fn options_are_accepted_and_rejected_equally() {
     check(&bodies());
 }
 
 #[test]
-fn options_of_kubernetes_are_taken_and_refused_alike() {
+fn kubernetes_options_are_accepted_and_rejected_equally() {
     check(&[kubernetes_bodies(), bodies_beside_kubernetes()].concat());
 }
 
@@ -483,15 +484,15 @@ fn check(bodies: &[String]) {
     let rhumb = testkit::rhumb::binary().unwrap_or_else(|error| panic!("{error}"));
     let next = AtomicUsize::new(0);
     let found: Mutex<BTreeMap<usize, (Verdict, Verdict)>> = Mutex::new(BTreeMap::new());
-    let taken = AtomicUsize::new(0);
+    let accepted = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(body) = bodies.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let corefile = format!(".:0 {{\nbind 127.0.0.1\n{body}\n}}\n");
                     let verdicts = (verdict(&coredns, &corefile), verdict(&rhumb, &corefile));
-                    taken.fetch_add(usize::from(verdicts.0 == Verdict::Taken), Ordering::Relaxed);
-                    if verdicts.0 != verdicts.1 && !meant(body, &verdicts.0, &verdicts.1) {
+                    accepted.fetch_add(usize::from(verdicts.0 == Verdict::Accepted), Ordering::Relaxed);
+                    if verdicts.0 != verdicts.1 && !intended(body, &verdicts.0, &verdicts.1) {
                         let place = bodies.iter().position(|other| other == body).unwrap_or_default();
                         found.lock().expect("not poisoned").insert(place, verdicts);
                     }
@@ -503,8 +504,8 @@ fn check(bodies: &[String]) {
     for (place, (left, right)) in found.iter().take(40) {
         println!("{}\n  CoreDNS: {left:?}\n  Rhumb:   {right:?}", bodies[*place]);
     }
-    let taken = taken.into_inner();
-    println!("{} Corefiles, {taken} of them taken", bodies.len());
-    assert!(taken > 20 && bodies.len() - taken > 100, "the table says too little");
+    let accepted = accepted.into_inner();
+    println!("{} Corefiles, {accepted} of them accepted", bodies.len());
+    assert!(accepted > 20 && bodies.len() - accepted > 100, "too few accepted or rejected Corefiles");
     assert_eq!(found.len(), 0, "verdicts differ");
 }

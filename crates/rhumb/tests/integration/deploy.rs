@@ -1,5 +1,5 @@
-//! The manifests in deploy/kubernetes: a real API server takes every field of them, and they keep what a pod of
-//! kubeadm's CoreDNS promises.
+//! The manifests in deploy/kubernetes: a real API server accepts every field, and their pods keep the contract of
+//! kubeadm's CoreDNS pods.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use testkit::cluster::{Cluster, Method, deploy};
 use testkit::peers::Peer;
 
 #[test]
-fn kubernetes_takes_the_manifests_and_they_keep_the_contract() {
+fn kubernetes_accepts_the_manifests_and_they_keep_the_contract() {
     if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
         return;
     }
     let cluster = Cluster::alone().unwrap_or_else(|error| panic!("{error}"));
     let stored = apply_all(&cluster);
-    kept(&stored);
-    selected(&stored);
-    read_only(&stored);
-    checked(text(&stored["ConfigMap coredns"], "/data/Corefile"));
-    restricted(&cluster, &stored["Deployment rhumb"]);
+    check_contract(&stored);
+    check_selectors(&stored);
+    check_read_only(&stored);
+    check_corefile(text(&stored["ConfigMap coredns"], "/data/Corefile"));
+    check_pod_security(&cluster, &stored["Deployment rhumb"]);
 }
 
-/// All objects of all files as the API server keeps them, by kind and name.
+/// All objects of all files as stored by the API server, by kind and name.
 fn apply_all(cluster: &Cluster) -> BTreeMap<String, Value> {
     let mut files: Vec<_> =
         std::fs::read_dir(deploy::folder()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -35,8 +35,8 @@ fn apply_all(cluster: &Cluster) -> BTreeMap<String, Value> {
     stored.map(|object| (format!("{} {}", text(&object, "/kind"), name_of(&object)), object)).collect()
 }
 
-/// What others build upon: kubelets, kubeadm, dashboards, and people who know CoreDNS's pods.
-fn kept(stored: &BTreeMap<String, Value>) {
+/// Checks what kubelets, kubeadm, dashboards and operators of CoreDNS rely on.
+fn check_contract(stored: &BTreeMap<String, Value>) {
     const POD: &str = "/spec/template/spec";
     const CONTAINER: &str = "/spec/template/spec/containers/0";
     let image = concat!("localhost/rhumb:", env!("CARGO_PKG_VERSION"));
@@ -140,8 +140,8 @@ fn kept(stored: &BTreeMap<String, Value>) {
     assert!(grace.and_then(Value::as_u64) >= Some(15), "lameduck, draining, and some air: {grace:?}");
 }
 
-/// Everything that selects pods selects ours.
-fn selected(stored: &BTreeMap<String, Value>) {
+/// Every selector of pods matches ours.
+fn check_selectors(stored: &BTreeMap<String, Value>) {
     let deployment = &stored["Deployment rhumb"];
     let labels = deployment.pointer("/spec/template/metadata/labels").unwrap();
     for (object, selector) in [
@@ -158,8 +158,8 @@ fn selected(stored: &BTreeMap<String, Value>) {
     }
 }
 
-/// No rule gives more than to list and to watch. To ask which versions an API has is no right to anything in it.
-fn read_only(stored: &BTreeMap<String, Value>) {
+/// No rule permits more than list and watch. Reading an API's versions gives no access to its objects.
+fn check_read_only(stored: &BTreeMap<String, Value>) {
     let roles = stored.iter().filter(|(name, _)| name.starts_with("ClusterRole "));
     let rules: Vec<Value> = roles.flat_map(|(_, role)| list(role, "/rules").to_vec()).collect();
     assert_eq!(rules.len(), 4, "{rules:?}");
@@ -170,7 +170,7 @@ fn read_only(stored: &BTreeMap<String, Value>) {
     }
 }
 
-fn checked(corefile: &str) {
+fn check_corefile(corefile: &str) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("Corefile");
     std::fs::write(&path, corefile).unwrap();
@@ -179,8 +179,8 @@ fn checked(corefile: &str) {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// The strictest of Kubernetes's own policies lets our pods in; to be sure that it judges, others are kept out.
-fn restricted(cluster: &Cluster, deployment: &Value) {
+/// The restricted Pod Security Standard admits our pods; another pod is rejected, which shows that it is enforced.
+fn check_pod_security(cluster: &Cluster, deployment: &Value) {
     let policy = json!({"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}});
     cluster.api().patch("/api/v1/namespaces/kube-system", &policy).unwrap_or_else(|error| panic!("{error}"));
     let mut pod = deployment.pointer("/spec/template").unwrap().clone();

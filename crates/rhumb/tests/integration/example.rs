@@ -1,4 +1,4 @@
-//! `rhumb example` from start to end: it serves, says what to ask, answers that, and stops when told.
+//! `rhumb example`: it serves, prints the `dig` lines to try, answers them, and stops on a signal.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::UdpSocket;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wire::{NameBuf, Query, Reply, Rtype};
 
-/// Never left running, whatever a test comes to.
+/// Killed when dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -23,7 +23,7 @@ fn start(args: &[&str]) -> Running {
     Running(command.spawn().unwrap())
 }
 
-/// Reads the invitation up to its last line; the port it names and the reader.
+/// Reads the printed instructions up to their last line; returns the port they name and the reader.
 fn port(running: &mut Running) -> (u16, impl BufRead + use<>) {
     let mut reader = BufReader::new(running.0.stdout.take().unwrap());
     let mut port = None;
@@ -64,7 +64,7 @@ fn serves_and_stops() {
     assert_eq!(ask(port, web, Rtype::A), format!("NOERROR qr,aa,rd\nanswer: {web}. 30 IN A 10.96.0.10\n"));
     assert!(ask(port, "whoami.example", Rtype::A).contains("additional: whoami.example. 0 IN A 127.0.0.1"));
 
-    // The port is taken: another one says so, and what to do.
+    // The port is in use: a second example reports it, and what to do.
     let other = start(&["--port", &port.to_string()]);
     let mut text = String::new();
     let mut other = other;

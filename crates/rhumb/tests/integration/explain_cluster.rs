@@ -1,9 +1,9 @@
-//! `rhumb explain` on the example's cluster: each answer and each refusal names the object behind it.
+//! `rhumb explain` on the example's cluster: each answer and each denial names its object.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Pods are verified here, and one block shows a single namespace.
+/// With verified pods, and one block for a single namespace.
 const COREFILE: &str = "cluster.local:53 10.0.0.0/8:53 {
     kubernetes {
         manifests CLUSTER
@@ -27,7 +27,7 @@ bank.example:53 {
 ";
 
 #[test]
-fn every_answer_and_refusal_has_a_reason() {
+fn every_answer_and_denial_names_its_object() {
     let cluster = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/shop/cluster");
     let folder = tempfile::tempdir().unwrap();
     let corefile = COREFILE.replace("CLUSTER", &cluster.display().to_string());

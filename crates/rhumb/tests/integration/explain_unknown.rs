@@ -1,4 +1,4 @@
-//! `rhumb explain` where something does not answer: what is not known is never shown as absent, and the exit code tells.
+//! `rhumb explain` with failing servers: unknown objects are never reported as absent, and the exit code shows it.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use testkit::cluster::objects::{Object, Resource};
-use testkit::scripted_api::{ScriptedApi, Trouble};
+use testkit::scripted_api::{Fault, ScriptedApi};
 use testkit::scripted_upstream::{ScriptedUpstream, Step};
 
-/// Explain promises ten seconds; the rest is for a machine that has other things to do.
+/// Explain promises ten seconds; the rest is for busy machines.
 const LIMIT: Duration = Duration::from_secs(15);
 
 const ANSWERED: i32 = 0;
@@ -22,8 +22,8 @@ const UNKNOWN: i32 = 2;
 const WEB: &str = "web.shop.svc.cluster.local";
 const DB: &str = "db.shop.svc.cluster.local";
 
-/// Name of the case, what goes wrong at the API server, what is asked for, and the exit code.
-type Case<'a> = (&'static str, &'a [(Resource, Trouble)], &'static str, i32);
+/// Name of the case, faults of the API server, the query name, and the exit code.
+type Case<'a> = (&'static str, &'a [(Resource, Fault)], &'static str, i32);
 
 /// Corefile, arguments, `$KUBECONFIG`, exit code, and a part of the output.
 type Choice<'a> = (&'a str, &'a [&'a str], Option<&'a str>, i32, &'a str);
@@ -54,20 +54,20 @@ fn objects() -> Vec<Object> {
     ]
 }
 
-fn api(troubles: &[(Resource, Trouble)]) -> ScriptedApi {
+fn api(faults: &[(Resource, Fault)]) -> ScriptedApi {
     let api = ScriptedApi::start(objects()).unwrap();
-    troubles.iter().for_each(|(resource, trouble)| api.on(*resource, *trouble));
+    faults.iter().for_each(|(resource, fault)| api.on(*resource, *fault));
     api
 }
 
-/// The cluster from inside and from outside.
+/// Blocks for `kubernetes` and `k8s_external`.
 fn corefile(source: &str) -> String {
     let kubernetes = format!("kubernetes cluster.local {{\n        {source}\n    }}");
     format!("cluster.local:53 example.org:53 {{\n    {kubernetes}\n    k8s_external example.org\n}}\n")
 }
 
-/// Runs `rhumb explain` in a folder of its own with this Corefile. Returns its output with the exit code, in which
-/// `hidden` has other words: ports differ, and so do times.
+/// Runs `rhumb explain` in its own folder with this Corefile. Returns the exit code and the output, with `hidden`
+/// replaced: ports and times vary.
 fn explain(
     corefile: Option<&str>,
     args: &[&str],
@@ -99,11 +99,11 @@ fn run(folder: &Path, args: &[&str], environment: &[(&str, &str)], hidden: &[(&s
     for (from, to) in hidden {
         text = text.replace(from, to);
     }
-    (code, format!("{}\n[exit code {code}]\n", without_changing(&text)))
+    (code, format!("{}\n[exit code {code}]\n", without_varying_parts(&text)))
 }
 
-/// Times, the port of a client and the serial of a zone differ from run to run.
-fn without_changing(text: &str) -> String {
+/// Replaces times, client ports and zone serials, which vary.
+fn without_varying_parts(text: &str) -> String {
     let is_time = |word: &str| {
         let number = word.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == 'µ');
         number != word && number.parse::<f64>().is_ok() && word.ends_with('s')
@@ -127,8 +127,8 @@ fn without_changing(text: &str) -> String {
 
 #[test]
 fn what_is_not_known_is_not_absent() {
+    use Fault::{Forbidden, Silence, Unauthorized, Unfinished};
     use Resource::{EndpointSlice, Namespace, Service};
-    use Trouble::{Forbidden, Silence, Unauthorized, Unfinished};
     let unauthorized = [Namespace, Service, EndpointSlice].map(|resource| (resource, Unauthorized));
     let cases: Vec<Case<'_>> = vec![
         ("fine", &[], WEB, ANSWERED),
@@ -143,8 +143,8 @@ fn what_is_not_known_is_not_absent() {
         ("half-listed", &[(EndpointSlice, Unfinished)], DB, UNKNOWN),
         ("silent-about-services", &[(Service, Silence)], WEB, UNKNOWN),
     ];
-    let check = |(case, troubles, name, code): &Case<'_>| {
-        let api = api(troubles);
+    let check = |(case, faults, name, code): &Case<'_>| {
+        let api = api(faults);
         let corefile = corefile(&format!("endpoint {}", api.url()));
         (*case, *code, explain(Some(&corefile), &[name], &[], &[(&api.url(), "API")]))
     };
@@ -160,7 +160,7 @@ fn what_is_not_known_is_not_absent() {
 
 #[test]
 fn servers_that_do_not_answer() {
-    // The kernel accepts connections for it; nobody reads them.
+    // The kernel accepts connections for it; no process reads them.
     let hung = TcpListener::bind("127.0.0.1:0").unwrap();
     let hung = (format!("http://{}", hung.local_addr().unwrap()), hung);
     for (case, url) in [("down", "http://127.0.0.1:1"), ("hung", &hung.0)] {
@@ -168,14 +168,14 @@ fn servers_that_do_not_answer() {
         insta::assert_snapshot!(case, text);
         assert_eq!(code, UNKNOWN, "{case}");
     }
-    // Not the time that the Corefile gives a server.
+    // Not the timeout in the Corefile.
     let patient = corefile(&format!("endpoint {}\n startup_timeout 1h", hung.0));
     let (code, text) = explain(Some(&patient), &[WEB, "--output", "json"], &[], &[]);
     assert!(code == UNKNOWN && text.contains("\"complete\": false"), "{text}");
 }
 
 #[test]
-fn a_corefile_that_is_a_fifo_is_refused() {
+fn corefile_that_is_a_fifo_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("Corefile");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -183,7 +183,7 @@ fn a_corefile_that_is_a_fifo_is_refused() {
     assert_eq!((code, text.as_str()), (1, "open Corefile: is not a regular file\n[exit code 1]\n"));
 }
 
-/// Flags count more than the Corefile, which counts more than the environment.
+/// Flags override the Corefile, which overrides the environment.
 #[test]
 fn kubeconfigs() {
     let (api, nowhere) = (api(&[]), "http://127.0.0.1:1");

@@ -1,4 +1,4 @@
-//! Five blocks that read one cluster, each with options of its own, cost what one does: one watch per kind of
+//! Five blocks that read one cluster, each with its own options, cost as much as one block: one watch per kind of
 //! object, and the memory of one.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use testkit::{DnsServer, Kind, ports};
 
 const SIZE: Size = Size { services: 2_000, pods: 500, imports: 0 };
 
-/// Zone and options of each block. The first needs all that the others need.
+/// Zone and options of each block. The first needs everything the others need.
 const BLOCKS: [(&str, &str); 5] = [
     ("cluster.local", "pods verified\nendpoint_pod_names\nzonal"),
     ("front.local", "labels tier=front\npods insecure"),
@@ -29,8 +29,8 @@ fn five_blocks_cost_what_one_does() {
     }
     let cluster = Cluster::alone().unwrap();
     load::load(cluster.api(), &generate::cluster(5, SIZE)).unwrap();
-    // The API server watches for its own purposes, too.
-    let before = settled_watches(&cluster);
+    // The API server has watches of its own, too.
+    let before = stable_watches(&cluster);
 
     let one = measure(&cluster, &BLOCKS[..1]);
     let five = measure(&cluster, &BLOCKS);
@@ -68,13 +68,13 @@ fn measure(cluster: &Cluster, blocks: &[(&str, &str)]) -> Cost {
     let corefile: String = blocks.iter().map(block).collect();
     let server = DnsServer::start(Kind::Rhumb, &corefile, port).unwrap_or_else(|error| panic!("{error}"));
     server.wait_until_ready(ready).unwrap_or_else(|error| panic!("{error}"));
-    let cost = Cost { memory: settled_memory(&server), watches: settled_watches(cluster) };
+    let cost = Cost { memory: stable_memory(&server), watches: stable_watches(cluster) };
     drop(server);
     cost
 }
 
-/// The memory once it has not changed by a hundredth for two seconds.
-fn settled_memory(server: &DnsServer) -> u64 {
+/// The memory once it has changed by less than 1 % for two seconds.
+fn stable_memory(server: &DnsServer) -> u64 {
     let deadline = Instant::now() + Duration::from_secs(30);
     let mut last = server.process().rss().expect("its memory");
     let mut since = Instant::now();
@@ -88,8 +88,8 @@ fn settled_memory(server: &DnsServer) -> u64 {
     server.process().rss().expect("its memory")
 }
 
-/// Open watches by kind, once they have been the same for two seconds: those of a server that has ended go late.
-fn settled_watches(cluster: &Cluster) -> BTreeMap<String, i64> {
+/// Open watches by kind, once unchanged for two seconds: those of a stopped server close late.
+fn stable_watches(cluster: &Cluster) -> BTreeMap<String, i64> {
     let deadline = Instant::now() + Duration::from_secs(30);
     let mut last = watches(cluster);
     let mut since = Instant::now();

@@ -1,5 +1,5 @@
-//! `forward` over TLS and over HTTPS, to a real CoreDNS that also answers in the clear: the answers are the same.
-//! Who cannot show the right certificate is not asked, and the log says why in CoreDNS's words.
+//! `forward` over TLS and HTTPS to a real CoreDNS: the answers equal those over plain DNS. An upstream without the right
+//! certificate gets no query, and the log has CoreDNS's error.
 
 use std::time::Duration;
 
@@ -39,12 +39,12 @@ const NAMES: &[&str] = &[
     "missing.example.org",
 ];
 
-/// A CoreDNS with one zone, in the clear and encrypted.
+/// A CoreDNS with one zone, over plain DNS, TLS and HTTPS.
 struct Upstream {
     server: DnsServer,
     tls: u16,
     https: u16,
-    /// For clients who show a certificate.
+    /// Requires client certificates.
     mutual: u16,
     mutual_https: u16,
     authority: Authority,
@@ -103,7 +103,7 @@ impl Upstream {
 }
 
 #[test]
-fn the_answers_are_those_of_the_upstream() {
+fn answers_equal_those_of_the_upstream() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
@@ -117,7 +117,7 @@ fn the_answers_are_those_of_the_upstream() {
         "https://127.0.0.1:{mutual_https} {\n tls own.pem own.key ca.pem\n tls_servername dns.example.org\n }",
     ] {
         let rhumb = upstream.forwarder(Kind::Rhumb, forward);
-        // Other classes and opcodes are refused by the upstream itself, in the clear.
+        // Over plain DNS the upstream itself refuses other classes and opcodes.
         let options = Options { odd_headers: 0.0, odd_names: 0.01, ..Options::default() };
         let generator = Generator::from_env([Pool::new(1, NAMES.iter().copied())], options);
         println!("{forward}: seed {}", generator.seed());
@@ -125,12 +125,12 @@ fn the_answers_are_those_of_the_upstream() {
             Comparison::new(("the upstream", upstream.server.addr()), ("Rhumb before it", rhumb.addr()))
                 .timeout(Duration::from_secs(6))
                 .check(generator, QUERIES);
-        assert_eq!(report.asked, QUERIES);
+        assert_eq!(report.queries, QUERIES);
         assert_eq!(report.silent, 0);
     }
 }
 
-/// The code of the answer, and the last line in the log.
+/// The rcode of the answer, and the last log line.
 fn failure(server: &DnsServer, name: &str) -> (Rcode, String) {
     let query = Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A).to_packet();
     let outcome = client::udp(server.addr(), &query, Duration::from_secs(8), 0)
@@ -145,7 +145,7 @@ fn failure(server: &DnsServer, name: &str) -> (Rcode, String) {
 }
 
 #[test]
-fn who_is_not_trusted_is_not_asked() {
+fn untrusted_upstreams_get_no_query() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
@@ -162,7 +162,7 @@ fn who_is_not_trusted_is_not_asked() {
         ("https://127.0.0.1:{https} {\n tls ca.pem\n tls_servername other.example.org\n }", post(wrong)),
         ("https://127.0.0.1:{https} {\n tls ca.pem\n }", post(address)),
     ] {
-        // Without checks in the background each server asks as often as it says.
+        // Without health checks the number of attempts is deterministic.
         let forward = forward.replace("\n }", "\n max_connect_attempts 1\n max_fails 0\n }");
         for kind in [Kind::CoreDns, Kind::Rhumb] {
             let server = upstream.forwarder(kind, &forward);
@@ -174,7 +174,7 @@ fn who_is_not_trusted_is_not_asked() {
 }
 
 #[test]
-fn an_upstream_may_insist_on_a_certificate_too() {
+fn upstream_that_requires_a_client_certificate() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
@@ -191,11 +191,11 @@ fn an_upstream_may_insist_on_a_certificate_too() {
     for kind in [Kind::CoreDns, Kind::Rhumb] {
         assert_eq!(refused(kind, over_tls, "tls ca.pem"), required);
     }
-    // CoreDNS does not even show a certificate of an authority the upstream did not ask for.
+    // CoreDNS does not send a certificate of a CA the upstream did not request.
     let forged = "tls forged.pem forged.key ca.pem";
     let unknown = "2 www.example.org. A: remote error: tls: unknown certificate authority";
     assert_eq!(refused(Kind::Rhumb, over_tls, forged), unknown);
-    // Over HTTPS the refusal may meet the request on its way and be lost.
+    // Over HTTPS the rejection may arrive while the request is being sent, and be lost.
     for tls in ["tls ca.pem", forged] {
         let text = refused(Kind::Rhumb, "https://127.0.0.1:{mutual_https}", tls);
         let start = format!("2 www.example.org. A: Post \"https://127.0.0.1:{}/", upstream.mutual_https);

@@ -1,4 +1,4 @@
-//! The process from outside: addresses, reloads, HTTP, signals, exit codes.
+//! The running process: addresses, reloads, HTTP, signals, exit codes.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream, UdpSocket};
@@ -9,11 +9,11 @@ use testkit::{DnsServer, Kind};
 use wire::{NameBuf, Query, Rcode, Reply, Rtype};
 
 fn start(corefile: &str) -> DnsServer {
-    DnsServer::start_anywhere(Kind::Rhumb, corefile).unwrap_or_else(|error| panic!("{error}"))
+    DnsServer::start_on_free_port(Kind::Rhumb, corefile).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Asks over UDP from a connected socket, which takes replies only from the address it asked.
-fn ask(server: SocketAddr, name: &str) -> Option<(Rcode, usize)> {
+/// Queries over UDP from a connected socket, which accepts replies only from the address it queried.
+fn query_udp(server: SocketAddr, name: &str) -> Option<(Rcode, usize)> {
     let local = if server.is_ipv4() { "127.0.0.1:0" } else { "[::1]:0" };
     let socket = UdpSocket::bind(local).expect("a socket");
     socket.set_read_timeout(Some(Duration::from_secs(2))).expect("a time-out");
@@ -36,7 +36,7 @@ fn get(addr: SocketAddr, path: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&answer).into_owned())
 }
 
-fn until(what: &str, condition: impl Fn() -> bool) {
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(10);
     while !condition() {
         assert!(Instant::now() < end, "never: {what}");
@@ -45,35 +45,35 @@ fn until(what: &str, condition: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_wildcard_socket_replies_from_the_address_that_was_asked() {
+fn wildcard_socket_replies_from_the_queried_address() {
     let server = start(".:{port} {\n whoami\n}\n");
     let port = server.addr().port();
     for address in ["127.0.0.1", "127.0.0.2", "127.1.2.3", "::1"] {
         let address = SocketAddr::new(address.parse().expect("an address"), port);
-        assert_eq!(ask(address, "x.example."), Some((Rcode::NOERROR, 2)), "{address}");
+        assert_eq!(query_udp(address, "x.example."), Some((Rcode::NOERROR, 2)), "{address}");
     }
 }
 
 #[test]
-fn addresses_come_and_go_with_the_corefile() {
+fn reload_opens_and_closes_addresses() {
     let server = start(".:{port} {\n bind 127.0.0.1\n whoami\n}\n");
     let port = server.addr().port();
     let at = |ip: &str| SocketAddr::new(ip.parse().expect("an address"), port);
     let corefile = server.folder().join("Corefile");
-    assert_eq!(ask(at("127.0.0.2"), "x."), None);
+    assert_eq!(query_udp(at("127.0.0.2"), "x."), None);
     std::fs::write(&corefile, format!(".:{port} {{\n bind 127.0.0.1 127.0.0.2\n whoami\n}}\n"))
         .expect("written");
     server.process().signal(Signal::USR1).expect("signalled");
     server.process().wait_for_line("Reloading complete", Duration::from_secs(5)).expect("reloaded");
-    assert!(ask(at("127.0.0.2"), "x.").is_some() && ask(at("127.0.0.1"), "x.").is_some());
+    assert!(query_udp(at("127.0.0.2"), "x.").is_some() && query_udp(at("127.0.0.1"), "x.").is_some());
     std::fs::write(&corefile, format!(".:{port} {{\n bind 127.0.0.2\n whoami\n}}\n")).expect("written");
     server.process().signal(Signal::HUP).expect("signalled");
-    until("127.0.0.1 is closed", || ask(at("127.0.0.1"), "x.").is_none());
-    assert!(ask(at("127.0.0.2"), "x.").is_some());
+    wait_until("127.0.0.1 is closed", || query_udp(at("127.0.0.1"), "x.").is_none());
+    assert!(query_udp(at("127.0.0.2"), "x.").is_some());
 }
 
 #[test]
-fn a_bad_corefile_changes_nothing_however_it_is_bad() {
+fn bad_corefiles_change_nothing() {
     let http = testkit::ports::free().expect("a port");
     let taken = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let taken_port = taken.local_addr().expect("bound").port();
@@ -100,18 +100,18 @@ fn a_bad_corefile_changes_nothing_however_it_is_bad() {
     {
         std::fs::write(&corefile, bad).expect("written");
         server.process().signal(Signal::USR1).expect("signalled");
-        until(bad, || failures(number + 1)(&server.output()));
-        assert_eq!(ask(server.addr(), "a.example."), Some((Rcode::NOERROR, 1)), "{bad}");
+        wait_until(bad, || failures(number + 1)(&server.output()));
+        assert_eq!(query_udp(server.addr(), "a.example."), Some((Rcode::NOERROR, 1)), "{bad}");
         assert!(get(health, "/health").is_some_and(|answer| answer.ends_with("OK")), "{bad}");
     }
-    // A vanished Corefile changes nothing either; when it is good again, it is taken.
+    // A missing Corefile changes nothing either; a good one is loaded again.
     std::fs::remove_file(&corefile).expect("removed");
     server.process().signal(Signal::USR1).expect("signalled");
-    until("no file", || failures(7)(&server.output()));
+    wait_until("no file", || failures(7)(&server.output()));
     let better = good.replace("{port}", &port.to_string()).replace("a.example.", "b.example.");
     std::fs::write(&corefile, better).expect("written");
-    // The reload plugin finds it by itself.
-    until("b.example is served", || ask(server.addr(), "b.example.") == Some((Rcode::NOERROR, 1)));
+    // The reload plugin detects the change.
+    wait_until("b.example is served", || query_udp(server.addr(), "b.example.") == Some((Rcode::NOERROR, 1)));
     assert!(get(health, "/health").is_some());
 }
 
@@ -130,18 +130,18 @@ fn readiness_and_lameduck() {
     assert!(get(ready, "/other").is_some_and(|answer| answer.starts_with("HTTP/1.1 404")));
     let start = Instant::now();
     server.process().signal(Signal::TERM).expect("signalled");
-    until("not ready any more", || {
+    wait_until("not ready any more", || {
         get(ready, "/ready").is_some_and(|answer| answer.starts_with("HTTP/1.1 503"))
     });
-    // Everything else goes on until the lameduck time is over.
+    // All other services continue until the lameduck period ends.
     assert!(get(health, "/health").is_some_and(|answer| answer.ends_with("OK")));
-    assert_eq!(ask(server.addr(), "x."), Some((Rcode::NOERROR, 2)));
+    assert_eq!(query_udp(server.addr(), "x."), Some((Rcode::NOERROR, 2)));
     let status = server.process().wait(Duration::from_secs(5)).expect("it ends");
     assert!(status.success() && start.elapsed() >= Duration::from_secs(1), "{status}");
 }
 
 #[test]
-fn interrupts_end_at_once_the_second_time() {
+fn second_interrupt_exits_at_once() {
     let server = start(".:{port} {\n bind 127.0.0.1\n health 127.0.0.1:0 {\n lameduck 60s\n }\n whoami\n}\n");
     server.process().signal(Signal::INT).expect("signalled");
     server.process().wait_for_line("lameduck", Duration::from_secs(5)).expect("lameduck");
@@ -151,14 +151,14 @@ fn interrupts_end_at_once_the_second_time() {
 }
 
 #[test]
-fn tcp_time_outs_and_limits_hold() {
+fn tcp_timeouts_and_limits() {
     let server = start(
         ".:{port} {\n bind 127.0.0.1\n timeouts {\n read 1s\n idle 1s\n maxtcpqueries 2\n }\n whoami\n}\n",
     );
     let name = NameBuf::parse("x.example.").expect("a name");
     let packet = Query::ask(name.as_name(), Rtype::A).to_packet();
     let frame = [&(packet.len() as u16).to_be_bytes()[..], &packet].concat();
-    // Two queries are answered, then the connection ends.
+    // The server answers two queries, then closes the connection.
     let mut stream = TcpStream::connect(server.addr()).expect("connected");
     stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
     stream.write_all(&[&frame[..], &frame, &frame].concat()).expect("sent");
@@ -166,7 +166,7 @@ fn tcp_time_outs_and_limits_hold() {
     let _ = stream.read_to_end(&mut all);
     let reply_len = usize::from(u16::from_be_bytes([all[0], all[1]])) + 2;
     assert_eq!(all.len(), 2 * reply_len);
-    // Who says nothing, or half a query, is shown the door.
+    // The server closes connections that send nothing or half a query.
     for silence in [&[][..], &frame[..5]] {
         let mut stream = TcpStream::connect(server.addr()).expect("connected");
         stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
@@ -182,7 +182,7 @@ fn tcp_time_outs_and_limits_hold() {
     }
 }
 
-/// Lines of `ss`-like tables of the kernel for a port of 127.0.0.1: the sockets bound to it.
+/// Number of sockets bound to a port of 127.0.0.1, from /proc/net.
 fn sockets(table: &str, port: u16, listening: bool) -> usize {
     let text = std::fs::read_to_string(format!("/proc/net/{table}")).expect("the kernel's table");
     let local = format!("0100007F:{port:04X}");
@@ -192,7 +192,7 @@ fn sockets(table: &str, port: u16, listening: bool) -> usize {
 }
 
 #[test]
-fn multisocket_says_how_many_sockets_there_are_also_after_a_reload() {
+fn multisocket_sets_the_number_of_sockets_at_start_and_reload() {
     let server = start(".:{port} {\n bind 127.0.0.1\n multisocket 5\n whoami\n}\n");
     let port = server.addr().port();
     let count = || (sockets("udp", port, false), sockets("tcp", port, true));
@@ -203,17 +203,17 @@ fn multisocket_says_how_many_sockets_there_are_also_after_a_reload() {
         let corefile = format!(".:{port} {{\n bind 127.0.0.1\n {body}\n whoami\n}}\n");
         std::fs::write(server.folder().join("Corefile"), corefile).expect("written");
         server.process().signal(Signal::USR1).expect("signalled");
-        // No question goes unanswered meanwhile.
+        // Every query is answered meanwhile.
         let asking = Instant::now() + Duration::from_millis(700);
         while Instant::now() < asking {
-            assert!(ask(server.addr(), "x.example.").is_some(), "{body}");
+            assert!(query_udp(server.addr(), "x.example.").is_some(), "{body}");
         }
-        until(body, || count() == expected);
+        wait_until(body, || count() == expected);
     }
 }
 
 #[test]
-fn commands_run_at_start_at_reload_and_at_the_end() {
+fn commands_run_at_start_reload_and_shutdown() {
     let server = start(
         ".:{port} {\n bind 127.0.0.1\n on startup echo we are up\n on startup false\n on shutdown echo bye\n whoami\n}\n",
     );
@@ -223,7 +223,7 @@ fn commands_run_at_start_at_reload_and_at_the_end() {
     assert_eq!(lines("we are up"), 1);
     server.process().signal(Signal::USR1).expect("signalled");
     server.process().wait_for_line("Reloading complete", patience).expect("reloaded");
-    until("the command ran again", || lines("we are up") == 2);
+    wait_until("the command ran again", || lines("we are up") == 2);
     assert_eq!(lines("bye"), 0);
     server.process().signal(Signal::TERM).expect("signalled");
     server.process().wait(patience).expect("ended");
@@ -231,16 +231,16 @@ fn commands_run_at_start_at_reload_and_at_the_end() {
 }
 
 #[test]
-fn a_startup_command_that_hangs_does_not_keep_the_server_from_serving_and_stopping() {
+fn hanging_startup_command_does_not_block_serving_or_stopping() {
     let server = start(".:{port} {\n bind 127.0.0.1\n on startup sleep 30\n whoami\n}\n");
-    assert!(ask(server.addr(), "x.example.").is_some());
-    let told = Instant::now();
+    assert!(query_udp(server.addr(), "x.example.").is_some());
+    let terminated_at = Instant::now();
     server.process().signal(Signal::TERM).expect("signalled");
     server.process().wait(Duration::from_secs(8)).expect("ended");
-    assert!(told.elapsed() < Duration::from_secs(8));
+    assert!(terminated_at.elapsed() < Duration::from_secs(8));
 }
 
-/// A query for `name`, and what `whoami` says of the client's address.
+/// A query for `name`.
 fn query(name: &str) -> Vec<u8> {
     Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A).to_packet()
 }
@@ -252,11 +252,11 @@ fn present(packet: &[u8]) -> String {
 }
 
 #[test]
-fn a_proxy_speaks_for_its_clients() {
+fn proxy_protocol_sets_the_client_address() {
     let server = start(
         ".:{port} {\n bind 127.0.0.1\n proxyproto {\n  allow 127.0.0.0/8\n }\n acl {\n  block net 192.0.2.8\n }\n whoami\n}\n",
     );
-    // The header of a TCP connection in pieces, and then two queries on it.
+    // The header of a TCP connection in pieces, then two queries.
     let mut stream = TcpStream::connect(server.addr()).expect("connected");
     stream.set_nodelay(true).expect("set");
     stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
@@ -275,7 +275,7 @@ fn a_proxy_speaks_for_its_clients() {
         let text = present(&reply);
         assert!(text.contains("IN A 192.0.2.7") && text.contains("SRV 0 0 4711 ."), "{text}");
     }
-    // UDP: the header is longer than any query was in 1987, and acl goes by the client it names.
+    // UDP: header and query exceed 512 octets, and acl uses the client in the header.
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
     for (last, rcode) in [(7, "NOERROR"), (8, "REFUSED")] {
@@ -293,7 +293,7 @@ fn a_proxy_speaks_for_its_clients() {
 }
 
 #[test]
-fn profiles_are_served_when_somebody_asks() {
+fn profiles_are_served_on_request() {
     let http = testkit::ports::free().expect("a port");
     let server = start(&format!(".:{{port}} {{\n bind 127.0.0.1\n pprof 127.0.0.1:{http}\n whoami\n}}\n"));
     let page = |path: &str| get(SocketAddr::from(([127, 0, 0, 1], http)), path).expect("an answer");
@@ -304,5 +304,5 @@ fn profiles_are_served_when_somebody_asks() {
     assert!(page("/debug/pprof/cmdline").contains("-conf\0Corefile"));
     assert!(page("/debug/pprof/heap").starts_with("HTTP/1.1 404"));
     assert!(page("/debug/pprof/nothing").starts_with("HTTP/1.1 404"));
-    assert!(ask(server.addr(), "x.example.").is_some());
+    assert!(query_udp(server.addr(), "x.example.").is_some());
 }

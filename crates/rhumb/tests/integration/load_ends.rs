@@ -1,5 +1,5 @@
-//! Shutdown and reload end in time under floods above what the server can take, and other addresses answer meanwhile; queries
-//! that wait cost little and are all counted.
+//! Shutdown and reload finish in time under floods beyond the server's capacity, while other addresses answer; waiting
+//! queries cost little memory and are all counted.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -14,10 +14,10 @@ use rustix::process::Signal;
 use testkit::{DnsServer, Kind};
 use wire::{NameBuf, Query, Rtype};
 
-/// Beyond the lameduck time.
-const MOST_TO_END: Duration = Duration::from_secs(3);
-/// No flood outlives this, whatever becomes of the test.
-const LONGEST_FLOOD: Duration = Duration::from_secs(60);
+/// Time limit for a shutdown, after the lameduck period.
+const SHUTDOWN_LIMIT: Duration = Duration::from_secs(3);
+/// Every flood stops after this, even if the test hangs.
+const FLOOD_LIMIT: Duration = Duration::from_secs(60);
 
 fn packet(name: &str) -> Vec<u8> {
     Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A).to_packet()
@@ -29,7 +29,7 @@ enum Transport {
     Tcp,
 }
 
-/// Senders that never wait for an answer.
+/// Senders that do not wait for answers.
 struct Flood {
     stop: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -39,7 +39,7 @@ impl Flood {
     fn start(to: SocketAddr, transport: Transport, senders: usize) -> Flood {
         let stop = Arc::new(AtomicBool::new(false));
         let threads = (0..senders).map(|_| {
-            let (stop, end) = (Arc::clone(&stop), Instant::now() + LONGEST_FLOOD);
+            let (stop, end) = (Arc::clone(&stop), Instant::now() + FLOOD_LIMIT);
             std::thread::spawn(move || {
                 while !stop.load(Ordering::Relaxed) && Instant::now() < end {
                     match transport {
@@ -70,7 +70,7 @@ fn send_datagrams(to: SocketAddr, stop: &AtomicBool, end: Instant) {
     }
 }
 
-/// One connection, as long as it takes what is sent; nothing is read from it.
+/// Writes to one connection while it accepts data; reads nothing.
 fn send_stream(to: SocketAddr, stop: &AtomicBool, end: Instant) {
     let packet = packet("a.example.org.");
     let frame = [&(packet.len() as u16).to_be_bytes()[..], &packet].concat().repeat(100);
@@ -81,9 +81,9 @@ fn send_stream(to: SocketAddr, stop: &AtomicBool, end: Instant) {
     while !stop.load(Ordering::Relaxed) && Instant::now() < end && stream.write_all(&frame).is_ok() {}
 }
 
-fn ask(socket: &UdpSocket, to: SocketAddr, patience: Duration) -> bool {
+fn is_answered(socket: &UdpSocket, to: SocketAddr, timeout: Duration) -> bool {
     let mut buffer = [0; 512];
-    let _ = socket.set_read_timeout(Some(patience));
+    let _ = socket.set_read_timeout(Some(timeout));
     socket.send_to(&packet("a.example.org."), to).is_ok() && socket.recv(&mut buffer).is_ok()
 }
 
@@ -103,10 +103,10 @@ fn variants() -> impl Iterator<Item = (Transport, usize)> {
     [(Transport::Udp, 1), (Transport::Udp, 4), (Transport::Tcp, 1), (Transport::Tcp, 4)].into_iter()
 }
 
-fn wait_until(what: &str, patience: Duration, condition: impl Fn() -> bool) -> Duration {
+fn wait_until(what: &str, timeout: Duration, condition: impl Fn() -> bool) -> Duration {
     let began = Instant::now();
     while !condition() {
-        assert!(began.elapsed() < patience, "not within {patience:?}: {what}");
+        assert!(began.elapsed() < timeout, "not within {timeout:?}: {what}");
         std::thread::sleep(Duration::from_millis(5));
     }
     began.elapsed()
@@ -126,7 +126,7 @@ fn sigterm_ends_a_flooded_server() {
             std::thread::sleep(Duration::from_millis(500));
             let began = Instant::now();
             server.process().signal(Signal::TERM).expect("signalled");
-            let most = Duration::from_secs(lameduck) + MOST_TO_END;
+            let most = Duration::from_secs(lameduck) + SHUTDOWN_LIMIT;
             let ended = server.process().wait(most);
             println!("{transport:?} from {senders}, lameduck {lameduck}s: {:?}", began.elapsed());
             assert!(ended.is_ok(), "{transport:?} from {senders}: {}", server.output());
@@ -136,7 +136,7 @@ fn sigterm_ends_a_flooded_server() {
 }
 
 #[test]
-fn a_reload_that_drops_a_flooded_address_takes_nothing_from_others() {
+fn reload_that_drops_a_flooded_address_does_not_affect_others() {
     for (transport, senders) in variants() {
         let (flooded, other) = (free(), free());
         let both = format!("{}{}", block(flooded, ""), block(other, ""));
@@ -150,7 +150,7 @@ fn a_reload_that_drops_a_flooded_address_takes_nothing_from_others() {
                 while !stop.load(Ordering::Relaxed) {
                     asked.fetch_add(1, Ordering::Relaxed);
                     answered.fetch_add(
-                        usize::from(ask(&socket, loopback(other), Duration::from_secs(2))),
+                        usize::from(is_answered(&socket, loopback(other), Duration::from_secs(2))),
                         Ordering::Relaxed,
                     );
                 }
@@ -159,7 +159,7 @@ fn a_reload_that_drops_a_flooded_address_takes_nothing_from_others() {
             std::fs::write(server.folder().join("Corefile"), block(other, "")).expect("written");
             server.process().signal(Signal::USR1).expect("signalled");
             let took =
-                wait_until("the reload", MOST_TO_END, || server.output().contains("Reloading complete"));
+                wait_until("the reload", SHUTDOWN_LIMIT, || server.output().contains("Reloading complete"));
             println!("{transport:?} from {senders}: reloaded after {took:?}");
             std::thread::sleep(Duration::from_millis(300));
             stop.store(true, Ordering::Relaxed);
@@ -168,12 +168,15 @@ fn a_reload_that_drops_a_flooded_address_takes_nothing_from_others() {
         let (asked, answered) = (asked.into_inner(), answered.into_inner());
         assert!(asked > 20 && answered == asked, "{transport:?} from {senders}: {answered} of {asked}");
         let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-        assert!(!ask(&socket, loopback(flooded), Duration::from_millis(300)), "the address is given up");
+        assert!(
+            !is_answered(&socket, loopback(flooded), Duration::from_millis(300)),
+            "the address is given up"
+        );
     }
 }
 
 #[test]
-fn a_log_that_nobody_reads_stops_nothing() {
+fn unread_log_blocks_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let corefile = folder.path().join("Corefile");
     let port = free();
@@ -188,22 +191,26 @@ fn a_log_that_nobody_reads_stops_nothing() {
     let pid = rustix::process::Pid::from_child(&child);
     let to = loopback(port);
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    wait_until("the first answer", Duration::from_secs(20), || ask(&socket, to, Duration::from_millis(100)));
-    // More than a pipe and all queues hold.
+    wait_until("the first answer", Duration::from_secs(20), || {
+        is_answered(&socket, to, Duration::from_millis(100))
+    });
+    // More than the pipe and all queues can hold.
     let flood = Flood::start(to, Transport::Udp, 1);
     std::thread::sleep(Duration::from_secs(2));
     drop(flood);
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    wait_until("answers go on", Duration::from_secs(5), || ask(&socket, to, Duration::from_millis(500)));
-    // A reload shows in another port.
+    wait_until("answers go on", Duration::from_secs(5), || {
+        is_answered(&socket, to, Duration::from_millis(500))
+    });
+    // A reload that opens another port.
     let next = free();
     std::fs::write(&corefile, block(next, "log\n errors")).expect("written");
     rustix::process::kill_process(pid, Signal::USR1).expect("signalled");
     wait_until("the reload", Duration::from_secs(5), || {
-        ask(&socket, loopback(next), Duration::from_millis(100))
+        is_answered(&socket, loopback(next), Duration::from_millis(100))
     });
     rustix::process::kill_process(pid, Signal::TERM).expect("signalled");
-    let took = wait_until("the end", MOST_TO_END, || {
+    let took = wait_until("the end", SHUTDOWN_LIMIT, || {
         rustix::process::test_kill_process(pid).is_err()
             || std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()))
                 .is_ok_and(|stat| stat.contains(") Z "))
@@ -213,17 +220,17 @@ fn a_log_that_nobody_reads_stops_nothing() {
     let _ = child.wait();
 }
 
-/// What [`waiting_is_cheap_and_counted`] may cost for each query that waits, over UDP.
-const BYTES_PER_WAITING: f64 = 5.0 * 1024.0;
+/// Memory limit per waiting UDP query in [`waiting_is_cheap_and_counted`].
+const BYTES_PER_WAITING_QUERY: f64 = 5.0 * 1024.0;
 
-/// The sum of the metrics whose lines start so.
+/// The sum of the metrics whose lines start with `start`.
 fn number(http: u16, start: &str) -> f64 {
     let text = testkit::dns_server::get(http, "/metrics").expect("metrics");
     let lines = text.lines().filter(|line| line.starts_with(start));
     lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
 }
 
-/// All queries that came in and replies that left, by what the server's own counters say.
+/// Queries received and replies sent, from the server's counters.
 fn counted(http: u16) -> (f64, f64) {
     (number(http, "coredns_dns_requests_total{"), number(http, "coredns_dns_responses_total{"))
 }
@@ -235,7 +242,7 @@ fn resident(pid: u32) -> u64 {
     kilobytes.expect("a number") * 1024
 }
 
-/// Queries by different names, so that none is another's.
+/// Queries with distinct names, so that no two are coalesced.
 fn queries(count: usize) -> impl Iterator<Item = Vec<u8>> {
     (0..count).map(|number| packet(&format!("name-{number}.example.org.")))
 }
@@ -243,7 +250,7 @@ fn queries(count: usize) -> impl Iterator<Item = Vec<u8>> {
 /// Ten thousand queries wait for an upstream that never answers; more are refused.
 #[test]
 fn waiting_is_cheap_and_counted() {
-    const MOST: usize = 10_000;
+    const LIMIT: usize = 10_000;
     let (port, http) = (free(), free());
     let hole = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let upstream = hole.local_addr().expect("its address");
@@ -257,8 +264,8 @@ fn waiting_is_cheap_and_counted() {
     let before = resident(pid);
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     let mut sent = 0_u32;
-    // As fast as a server that is built for tests takes them: what is lost before it would not be counted.
-    for query in queries(MOST) {
+    // As fast as a debug build receives them: packets lost before it would not be counted.
+    for query in queries(LIMIT) {
         socket.send_to(&query, loopback(port)).expect("sent");
         sent += 1;
         if sent.is_multiple_of(50) {
@@ -268,8 +275,8 @@ fn waiting_is_cheap_and_counted() {
     let waiting = number(http, "rhumb_waiting_queries ");
     let most = resident(pid) - before;
     println!("{:.0} bytes for each of {waiting} that wait", most as f64 / waiting);
-    assert!(waiting > MOST as f64 * 0.8, "only {waiting} wait");
-    // One too many each, over both transports.
+    assert!(waiting > LIMIT as f64 * 0.8, "only {waiting} wait");
+    // One beyond the limit, over each transport.
     for query in queries(200) {
         socket.send_to(&query, loopback(port)).expect("sent");
         sent += 1;
@@ -280,10 +287,10 @@ fn waiting_is_cheap_and_counted() {
         stream.write_all(&frame).expect("sent");
         sent += 1;
     }
-    let patience = Duration::from_secs(15);
-    // The second attempt is part of the waiting.
+    let timeout = Duration::from_secs(15);
+    // The wait includes the second attempt.
     let most = Cell::new(most);
-    wait_until("all are counted", patience, || {
+    wait_until("all are counted", timeout, || {
         most.set(most.get().max(resident(pid).saturating_sub(before)));
         let (requests, responses) = counted(http);
         requests - requests_before == f64::from(sent) && responses - responses_before == f64::from(sent)
@@ -291,9 +298,9 @@ fn waiting_is_cheap_and_counted() {
     let each = most.get() as f64 / waiting;
     println!("{each:.0} bytes at most");
     if !cfg!(debug_assertions) || std::env::var_os("RHUMB_BIN").is_some() {
-        assert!(each <= BYTES_PER_WAITING, "{each} bytes each");
+        assert!(each <= BYTES_PER_WAITING_QUERY, "{each} bytes each");
     }
-    // The cache keeps ten thousand failures.
-    wait_until("memory is given back", patience, || resident(pid).saturating_sub(before) < most.get() / 4);
+    // The cache now has ten thousand failures.
+    wait_until("memory is given back", timeout, || resident(pid).saturating_sub(before) < most.get() / 4);
     println!("{} of {} bytes left when nobody waits", resident(pid).saturating_sub(before), most.get());
 }

@@ -1,5 +1,5 @@
-//! What a watched cluster costs in memory, of the real server with kubeadm's Corefile: after its first list, at a list
-//! that begins again because the API server lost its history, and when everything was deleted.
+//! Memory of the real server with kubeadm's Corefile and a fixture cluster: after the first list, during a relist because
+//! the API server lost its history, and after everything was deleted.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use testkit::dns_server::get;
 use testkit::peers::Peer;
 use testkit::{DnsServer, Kind, ports};
 
-/// As kubeadm writes it, but for addresses and the kubeconfig.
+/// As kubeadm writes it, except for addresses and the kubeconfig.
 const COREFILE: &str = ".:{port} {
     bind 127.0.0.1
     errors
@@ -35,31 +35,31 @@ const COREFILE: &str = ".:{port} {
 }
 ";
 
-/// How much is in the cluster, and how much memory that may take.
+/// The size of the cluster, and its memory limit.
 struct Size {
     services: usize,
     slices_of_each: usize,
     endpoints_of_each: usize,
     namespaces: usize,
-    /// Megabytes that it may take above those of a server whose cluster is empty.
+    /// Limit in megabytes above a server with an empty cluster.
     most: u64,
 }
 
-/// A list that begins again may take so much more than what was there, in percent.
-const RELIST: u64 = 130;
+/// Peak memory limit during a relist, in percent of the memory before it.
+const RELIST_PERCENT: u64 = 130;
 
-/// What stays when everything was deleted, in megabytes above the start.
-const LEFT: u64 = 4;
+/// Memory limit after everything was deleted, in megabytes above the start.
+const LEFTOVER_LIMIT: u64 = 4;
 
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-struct Watched {
+struct Fixture {
     cluster: Cluster,
     server: DnsServer,
     metrics: u16,
 }
 
-impl Watched {
+impl Fixture {
     fn start() -> Self {
         let cluster = Cluster::alone().unwrap();
         let [health, ready, metrics] = [(); 3].map(|()| ports::free().unwrap());
@@ -68,13 +68,13 @@ impl Watched {
             .replace("{ready}", &ready.to_string())
             .replace("{metrics}", &metrics.to_string())
             .replace("{kubeconfig}", &cluster.kubeconfig().display().to_string());
-        let server = DnsServer::start_anywhere(Kind::Rhumb, &corefile).unwrap();
+        let server = DnsServer::start_on_free_port(Kind::Rhumb, &corefile).unwrap();
         server.wait_until_ready(ready).unwrap();
         Self { cluster, server, metrics }
     }
 
-    /// Megabytes, once they stay the same for a while.
-    fn settled(&self) -> u64 {
+    /// Megabytes, once stable for a while.
+    fn stable_memory(&self) -> u64 {
         let mut last = self.rss();
         let mut since = Instant::now();
         while since.elapsed() < Duration::from_secs(1) {
@@ -91,19 +91,19 @@ impl Watched {
         self.server.process().rss().unwrap()
     }
 
-    /// The sum of a metric's rows that say `text`.
+    /// The sum of a metric's series that contain `text`.
     fn metric(&self, name: &str, text: &str) -> u64 {
         let all = get(self.metrics, "/metrics").unwrap();
         let rows = all.lines().filter(|line| line.starts_with(name) && line.contains(text));
         rows.filter_map(|row| row.rsplit_once(' ')?.1.parse::<f64>().ok()).sum::<f64>() as u64
     }
 
-    fn until(&self, what: &str, is: impl Fn() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+    fn wait_until(&self, what: &str, is: impl Fn() -> bool) {
+        let deadline = Instant::now() + TIMEOUT;
         while !is() {
             assert!(
                 Instant::now() < deadline,
-                "{what}: not after {PATIENCE:?}\n{}",
+                "{what}: not within {TIMEOUT:?}\n{}",
                 self.server.process().output()
             );
             std::thread::sleep(Duration::from_millis(50));
@@ -160,53 +160,53 @@ fn check(size: &Size) {
     if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
         return;
     }
-    let mut watched = Watched::start();
-    let start = watched.settled();
-    let (services, slices) = (watched.objects(Resource::Service), watched.objects(Resource::EndpointSlice));
+    let mut fixture = Fixture::start();
+    let start = fixture.stable_memory();
+    let (services, slices) = (fixture.objects(Resource::Service), fixture.objects(Resource::EndpointSlice));
     let all = objects(size);
-    load::load(watched.cluster.api(), &all).unwrap();
-    watched.until("all is known", || {
-        watched.objects(Resource::Service) == services + size.services
-            && watched.objects(Resource::EndpointSlice) == slices + size.services * size.slices_of_each
+    load::load(fixture.cluster.api(), &all).unwrap();
+    fixture.wait_until("all is known", || {
+        fixture.objects(Resource::Service) == services + size.services
+            && fixture.objects(Resource::EndpointSlice) == slices + size.services * size.slices_of_each
     });
 
-    // Something that nobody watches: all watched versions are older than it now, and a server that begins again has no
+    // An object outside the watches: all watched versions are older now, and a restarted API server has no
     // history before its own first list.
     let later = json!({"metadata": {"name": "later"}});
-    watched.cluster.api().create("/api/v1/namespaces/default/configmaps", &later).unwrap();
-    let lists = watched.lists();
-    let steady = watched.settled();
-    watched.server.process().forget_peak().unwrap();
-    watched.cluster.start_again().unwrap();
-    watched.until("all is listed again", || watched.lists() >= lists + 3);
-    let relisted = watched.settled();
-    let peak = megabytes(watched.server.process().vm_hwm().unwrap());
+    fixture.cluster.api().create("/api/v1/namespaces/default/configmaps", &later).unwrap();
+    let lists = fixture.lists();
+    let steady = fixture.stable_memory();
+    fixture.server.process().reset_peak().unwrap();
+    fixture.cluster.restart().unwrap();
+    fixture.wait_until("all is listed again", || fixture.lists() >= lists + 3);
+    let relisted = fixture.stable_memory();
+    let peak = megabytes(fixture.server.process().vm_hwm().unwrap());
     println!("start {start} MB, steady {steady}, peak of a new list {peak}, after it {relisted}");
     let grown = steady.saturating_sub(start);
     assert!(grown <= size.most, "it grew by {grown} MB to {steady}, and {} are allowed", size.most);
-    assert!(peak * 100 <= steady * RELIST, "a new list took {peak} MB, where {steady} were steady");
+    assert!(peak * 100 <= steady * RELIST_PERCENT, "the relist peaked at {peak} MB; {steady} MB before it");
 
     for namespace in all.iter().filter(|object| object.resource == Resource::Namespace) {
         for resource in [Resource::Service, Resource::EndpointSlice] {
             let path = resource.collection(&namespace.name);
-            // Thousands take longer than one request may; the next one goes on with what is left.
-            assert!((0..20).any(|_| watched.cluster.api().delete(&path).is_ok()), "{path} cannot be emptied");
+            // Thousands take longer than the request timeout; the next request deletes the rest.
+            assert!((0..20).any(|_| fixture.cluster.api().delete(&path).is_ok()), "{path} cannot be emptied");
         }
     }
-    watched.until("all is gone", || {
-        watched.objects(Resource::Service) <= services && watched.objects(Resource::EndpointSlice) <= slices
+    fixture.wait_until("all is gone", || {
+        fixture.objects(Resource::Service) <= services && fixture.objects(Resource::EndpointSlice) <= slices
     });
-    let left = watched.settled();
+    let left = fixture.stable_memory();
     println!("deleted {left} MB");
-    assert!(left <= start + LEFT, "{left} MB are left of {relisted}, {start} were there at the start");
+    assert!(left <= start + LEFTOVER_LIMIT, "{left} MB left of {relisted} MB; {start} MB at the start");
 }
 
 #[test]
-fn a_middling_cluster() {
+fn medium_cluster() {
     check(&Size { services: 2_000, slices_of_each: 1, endpoints_of_each: 10, namespaces: 20, most: 6 });
 }
 
-/// Part of `make test-long`, as those below.
+/// Part of `make test-long`, as the tests below.
 #[test]
 #[ignore = "takes minutes"]
 fn five_thousand_services() {

@@ -1,7 +1,7 @@
-//! Under load, reloads and a stop with lameduck lose nothing.
+//! Under load, reloads and a shutdown with lameduck lose no query.
 //!
-//! The load is 80 % of what the server was just measured to take; the server has one processor and dnsperf
-//! the other. Twenty reloads go on meanwhile, every second one with a Corefile that is wrong.
+//! The load is 80 % of the measured capacity; the server has one CPU and dnsperf the other. Meanwhile the server
+//! reloads twenty times, every second time with a bad Corefile.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ fn load(server: &DnsServer, seconds: u64, rate: Option<u32>) -> Summary {
     load.rate = rate;
     load.clients = 16;
     load.cpu = Some(1);
-    // Room for bursts on dnsperf's side, too: only the server is under test.
+    // Large socket buffers for dnsperf too: only the server is under test.
     load.args = ["-b", "4096", "-q", "1000"].map(String::from).to_vec();
     load.run().unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
-fn reloads_and_a_stop_lose_no_query() {
+fn reloads_and_shutdown_lose_no_query() {
     let port = testkit::ports::free().expect("a port");
     let health = testkit::ports::free().expect("a port");
     let fill = |text: &str, ttl: u32| {
@@ -41,7 +41,7 @@ fn reloads_and_a_stop_lose_no_query() {
     let rate = (most * 0.8) as u32;
     let before = net::udp_counters().expect("counters");
 
-    // Twenty reloads, one each half second, good and bad, asked for by both signals.
+    // Twenty reloads, one each half second, good and bad, by both signals.
     let summary = std::thread::scope(|scope| {
         let loading = scope.spawn(|| load(&server, 12, Some(rate)));
         std::thread::sleep(Duration::from_millis(500));
@@ -62,7 +62,7 @@ fn reloads_and_a_stop_lose_no_query() {
     assert_eq!(output.matches("Reloading complete").count(), 10, "{output}");
     assert_eq!(output.matches("[ERROR] SIG").count(), 10, "{output}");
 
-    // Lameduck is longer than the load that goes on through it.
+    // Lameduck outlasts the load.
     let summary = std::thread::scope(|scope| {
         let loading = scope.spawn(|| load(&server, 4, Some(rate)));
         std::thread::sleep(Duration::from_secs(1));
@@ -83,7 +83,7 @@ fn reloads_and_a_stop_lose_no_query() {
     );
 }
 
-/// All threads of the process, present ones; new ones inherit it.
+/// Pins all current threads of the process; new ones inherit it.
 fn pin(pid: u32, cpu: usize) {
     let status = std::process::Command::new("taskset")
         .args(["-a", "-p", "-c", &cpu.to_string(), &pid.to_string()])

@@ -1,4 +1,4 @@
-//! Tests of this crate from outside, a module per subject: one binary, since each costs a link of everything.
+//! Integration tests, a module per subject: one binary, since each binary costs a link of everything.
 #![allow(clippy::unwrap_used, reason = "a panic here is a failed test, with its place")]
 
 mod autopath_pods;

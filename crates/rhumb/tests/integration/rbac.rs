@@ -1,12 +1,11 @@
-//! The rights in deploy/kubernetes are enough, and nothing else is asked for: a real API server with RBAC says so
-//! in its audit log.
+//! The permissions in deploy/kubernetes suffice and are all used, as the audit log of a real API server with RBAC shows.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::Value;
 use testkit::cluster::generate::{self, Size};
-use testkit::cluster::marks::{Mark, Shown};
+use testkit::cluster::marks::{Mark, ServedZones};
 use testkit::cluster::objects::{list, text};
 use testkit::cluster::{Cluster, Settings, deploy, load};
 use testkit::peers::Peer;
@@ -18,13 +17,13 @@ const ZONE: &str = "cluster.local";
 const SET: &str = "clusterset.local";
 
 #[test]
-fn the_shipped_rights_are_enough_and_all_that_is_used() {
+fn shipped_permissions_suffice_and_are_all_used() {
     check(&[], "watch");
 }
 
-/// An API server that cannot begin a watch with a list is asked for the list first.
+/// With an API server that cannot stream lists.
 #[test]
-fn the_shipped_rights_are_enough_for_lists() {
+fn shipped_permissions_suffice_for_lists() {
     check(&["--feature-gates=WatchList=false"], "list");
 }
 
@@ -54,18 +53,18 @@ fn check(arguments: &[&str], verb: &str) {
     wait_for_a_mark(&cluster, &server, 2, Some(SET));
     drop(server);
     let used = assert_within(&cluster, &["rbac.yaml", "rbac-multicluster.yaml"]);
-    // A right that is never used need not be given.
+    // An unused permission need not be granted.
     for resource in ["namespaces", "services", "pods", "endpointslices", "serviceimports"] {
         let asked = used.iter().any(|right| right.resource == resource && right.verb == verb);
         assert!(asked, "no {verb} of {resource}: {used:?}");
     }
 }
 
-/// Until something new of each kind shows in the answers.
-fn wait_for_a_mark(cluster: &Cluster, server: &DnsServer, number: u8, set: Option<&str>) {
-    let shown = Shown { zone: ZONE, pods: true, set };
-    Mark::set(cluster.api(), number)
-        .and_then(|mark| mark.wait(server.addr(), shown, Duration::from_secs(30)))
+/// Waits until a new object of each kind is in the answers.
+fn wait_for_a_mark(cluster: &Cluster, server: &DnsServer, number: u8, clusterset: Option<&str>) {
+    let served = ServedZones { zone: ZONE, pods: true, clusterset };
+    Mark::create(cluster.api(), number)
+        .and_then(|mark| mark.wait(server.addr(), served, Duration::from_secs(30)))
         .unwrap_or_else(|error| panic!("{error}\n{}", server.output()));
 }
 
@@ -84,16 +83,16 @@ fn start(kubeconfig: &str, zones: &str, options: &str) -> DnsServer {
     server
 }
 
-/// Something done to a kind of object, or to a path of the API (without group then).
+/// A verb on a resource, or on an API path (without group then).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Right {
+struct Permission {
     verb: String,
     group: String,
     resource: String,
 }
 
-/// What the rules of the roles in these files give.
-fn given(files: &[&str]) -> BTreeSet<Right> {
+/// The permissions of the roles in these files.
+fn granted(files: &[&str]) -> BTreeSet<Permission> {
     let mut rights = BTreeSet::new();
     let roles = files
         .iter()
@@ -109,16 +108,16 @@ fn given(files: &[&str]) -> BTreeSet<Right> {
             targets.extend(words(&rule, "/resources").into_iter().map(|resource| (group.clone(), resource)));
         }
         for verb in words(&rule, "/verbs") {
-            let right = |(group, resource)| Right { verb: verb.clone(), group, resource };
+            let right = |(group, resource)| Permission { verb: verb.clone(), group, resource };
             rights.extend(targets.iter().cloned().map(right));
         }
     }
     rights
 }
 
-/// Everything that was ever asked by the service account was given by these files, and was granted.
-fn assert_within(cluster: &Cluster, files: &[&str]) -> BTreeSet<Right> {
-    let given = given(files);
+/// Checks that these files permit every request of the service account, and that each was allowed.
+fn assert_within(cluster: &Cluster, files: &[&str]) -> BTreeSet<Permission> {
+    let granted = granted(files);
     let mut used = BTreeSet::new();
     let log = std::fs::read_to_string(cluster.audit_log()).expect("an audit log");
     for line in log.lines() {
@@ -127,19 +126,19 @@ fn assert_within(cluster: &Cluster, files: &[&str]) -> BTreeSet<Right> {
             continue;
         }
         let code = event.pointer("/responseStatus/code").and_then(Value::as_u64).unwrap_or_default();
-        // 422 is no question of rights: that is how an API server says that it cannot list in a watch.
+        // 422 is not about permissions: an API server that cannot stream lists answers so.
         assert!(code < 400 || code == 422, "not granted: {line}");
         let field = |name: &str| text(&event, name).to_owned();
         let resource = match event.get("objectRef") {
             Some(object) => text(object, "/resource").to_owned(),
             None => field("/requestURI"),
         };
-        // Everybody may know it, by a role that every cluster has; and who may not is served as by an old server.
+        // Every cluster has a role that permits it; without it, Rhumb treats the server as an old one.
         if resource == "/version" {
             continue;
         }
-        let right = Right { verb: field("/verb"), group: field("/objectRef/apiGroup"), resource };
-        assert!(given.contains(&right), "{files:?} do not give {right:?}: {line}");
+        let right = Permission { verb: field("/verb"), group: field("/objectRef/apiGroup"), resource };
+        assert!(granted.contains(&right), "{files:?} do not give {right:?}: {line}");
         used.insert(right);
     }
     println!("used of {files:?}: {used:?}");

@@ -1,5 +1,5 @@
-//! A reload is complete or did not happen: whichever step fails, the old configuration serves on, all of it; then a good one is
-//! taken.
+//! A reload is complete or has no effect: whichever step fails, all of the old configuration keeps serving, and a later
+//! good reload succeeds.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::time::{Duration, Instant};
@@ -8,17 +8,17 @@ use rustix::process::{Resource, Rlimit, Signal};
 use testkit::{DnsServer, Kind, client, dns_server};
 use wire::{NameBuf, Query, Rtype};
 
-const SOON: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-struct Setting {
+struct Fixture {
     server: DnsServer,
-    /// Of the configuration that serves: two for DNS, one for HTTP. Then three that a next one may want.
+    /// Two for DNS and one for HTTP of the serving configuration, then three for the next one.
     ports: [u16; 6],
-    /// The last octet that is answered, which tells configurations apart.
+    /// The last octet of the answer, which identifies the configuration.
     octet: u8,
 }
 
-/// Two addresses and a page, or with `more` twice as many.
+/// Two DNS addresses and an HTTP page, or with `more` twice as many.
 fn corefile(ports: &[u16], octet: u8, more: &str) -> String {
     let hosts = format!("hosts {{\n 10.0.0.{octet} a.example.org\n }}");
     let blocks = ports.chunks(3).map(|ports| {
@@ -31,14 +31,14 @@ fn corefile(ports: &[u16], octet: u8, more: &str) -> String {
     blocks.collect()
 }
 
-impl Setting {
-    fn start() -> Setting {
+impl Fixture {
+    fn start() -> Fixture {
         let ports = [0; 6].map(|_| testkit::ports::free().expect("a port"));
         let server = DnsServer::start(Kind::Rhumb, &corefile(&ports[..3], 1, ""), ports[0]);
-        Setting { server: server.unwrap_or_else(|error| panic!("{error}")), ports, octet: 1 }
+        Fixture { server: server.unwrap_or_else(|error| panic!("{error}")), ports, octet: 1 }
     }
 
-    /// Reloads, and says whether that went well.
+    /// Reloads; true on success.
     fn reload(&self, corefile: &str) -> bool {
         std::fs::write(self.server.folder().join("Corefile"), corefile).expect("written");
         let counts = || {
@@ -47,7 +47,7 @@ impl Setting {
         };
         let (good, bad) = counts();
         self.server.process().signal(Signal::USR1).expect("signalled");
-        let end = Instant::now() + SOON;
+        let end = Instant::now() + TIMEOUT;
         loop {
             match counts() {
                 (now, _) if now > good => return true,
@@ -58,14 +58,14 @@ impl Setting {
         }
     }
 
-    /// The configuration that should serve does, and no other.
+    /// Checks that the expected configuration serves, and no other.
     fn check(&self, what: &str) {
         let query = Query::ask(NameBuf::parse("a.example.org.").expect("a name").as_name(), Rtype::A);
         for port in &self.ports[..2] {
             let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
             let transports = [client::Transport::Udp, client::Transport::Tcp];
             for transport in transports {
-                let outcome = client::ask(addr, transport, &query.to_packet(), SOON).expect("asked");
+                let outcome = client::query(addr, transport, &query.to_packet(), TIMEOUT).expect("asked");
                 let octet = outcome.reply().and_then(<[u8]>::last).copied();
                 assert_eq!(octet, Some(self.octet), "{what}: {transport:?} on {port}");
             }
@@ -74,13 +74,13 @@ impl Setting {
         assert!(page.starts_with("HTTP/1.0 200"), "{what}: {page}");
         for port in &self.ports[3..] {
             let addr = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
-            // Somebody of ours may have taken one of the two.
+            // Another test may have taken one of the two.
             let free = UdpSocket::bind(addr).is_ok() || TcpListener::bind(addr).is_ok();
             assert!(free, "{what}: {port} is still in use");
         }
     }
 
-    /// Another configuration on the same addresses is taken.
+    /// Checks that a further reload on the same addresses succeeds.
     fn check_next(&mut self, what: &str) {
         self.octet += 1;
         assert!(self.reload(&corefile(&self.ports[..3], self.octet, "")), "{what}: a good one");
@@ -89,10 +89,10 @@ impl Setting {
 }
 
 #[test]
-fn each_step_that_fails_leaves_the_old_configuration() {
-    let mut setting = Setting::start();
-    setting.check("at first");
-    let all = setting.ports;
+fn failure_of_any_step_keeps_the_old_configuration() {
+    let mut fixture = Fixture::start();
+    fixture.check("at first");
+    let all = fixture.ports;
     let addr = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let larger = |more: &str| corefile(&all, 200, more);
     let cases = [
@@ -102,9 +102,9 @@ fn each_step_that_fails_leaves_the_old_configuration() {
         ("a cluster that cannot be watched", larger("kubernetes {\n kubeconfig /nonexistent\n }")),
     ];
     for (what, text) in cases {
-        assert!(!setting.reload(&text), "{what}");
-        setting.check(what);
-        setting.check_next(what);
+        assert!(!fixture.reload(&text), "{what}");
+        fixture.check(what);
+        fixture.check_next(what);
     }
     for (what, port, udp) in [
         ("a UDP port in use", all[4], true),
@@ -113,44 +113,44 @@ fn each_step_that_fails_leaves_the_old_configuration() {
     ] {
         let taken_udp = udp.then(|| UdpSocket::bind(addr(port)).expect("taken"));
         let taken_tcp = (!udp).then(|| TcpListener::bind(addr(port)).expect("taken"));
-        assert!(!setting.reload(&larger("")), "{what}");
-        setting.check(what);
+        assert!(!fixture.reload(&larger("")), "{what}");
+        fixture.check(what);
         drop((taken_udp, taken_tcp));
-        setting.check_next(what);
+        fixture.check_next(what);
     }
 }
 
-/// One file descriptor more each time, so that every step that takes one is the one to fail.
+/// Raises the limit by one descriptor each time, so that every step that needs one fails once.
 #[test]
-fn running_out_of_descriptors_at_any_step_leaves_the_old_configuration() {
-    let mut setting = Setting::start();
-    setting.check("at first");
-    let pid = rustix::process::Pid::from_raw(setting.server.process().pid() as i32);
-    // The server took over our hard limit and raised its soft one to that.
+fn running_out_of_descriptors_keeps_the_old_configuration() {
+    let mut fixture = Fixture::start();
+    fixture.check("at first");
+    let pid = rustix::process::Pid::from_raw(fixture.server.process().pid() as i32);
+    // The server inherited our hard limit and raised its soft limit to it.
     let maximum = rustix::process::getrlimit(Resource::Nofile).maximum;
     let limit = |current| {
         let limited = rustix::process::prlimit(pid, Resource::Nofile, Rlimit { current, maximum });
         limited.expect("limited");
     };
-    let larger = corefile(&setting.ports, 200, "multisocket 3");
+    let larger = corefile(&fixture.ports, 200, "multisocket 3");
     let mut failures = 0;
     for more in 0..100 {
-        let folder = format!("/proc/{}/fd", setting.server.process().pid());
+        let folder = format!("/proc/{}/fd", fixture.server.process().pid());
         let open = std::fs::read_dir(folder).expect("descriptors").flatten();
         let open: Vec<u64> = open.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
         limit((0..).filter(|number| !open.contains(number)).nth(more));
-        if setting.reload(&larger) {
+        if fixture.reload(&larger) {
             break;
         }
         failures += 1;
         limit(maximum);
-        setting.check(&format!("{more} descriptors"));
+        fixture.check(&format!("{more} descriptors"));
         if more % 5 == 0 {
-            setting.check_next(&format!("{more} descriptors"));
+            fixture.check_next(&format!("{more} descriptors"));
         }
     }
     limit(maximum);
     println!("{failures} reloads failed before there were enough descriptors");
     assert!((3..100).contains(&failures), "{failures}");
-    setting.check_next("after all");
+    fixture.check_next("after all");
 }

@@ -1,4 +1,4 @@
-//! What a reload leaves as it was: cached replies, sockets to upstreams, counts. And what it does not.
+//! State that survives a reload: cached replies, sockets to upstreams, counters; and state that does not.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -12,17 +12,17 @@ use testkit::scripted_upstream::{ScriptedUpstream, Step};
 use testkit::{DnsServer, Kind};
 use wire::{NameBuf, Query, Rtype};
 
-const SOON: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A server before two upstreams, of which it knows one.
-struct Setting {
+/// A server that forwards to one of two upstreams.
+struct Fixture {
     server: DnsServer,
     upstreams: [ScriptedUpstream; 2],
     http: u16,
 }
 
-impl Setting {
-    fn start(kind: Kind) -> Setting {
+impl Fixture {
+    fn start(kind: Kind) -> Fixture {
         let upstreams = ["192.0.2.1", "192.0.2.2"].map(|address| {
             let upstream = ScriptedUpstream::start().expect("an upstream");
             upstream.otherwise([Step::address(address, 300).expect("an address")]);
@@ -31,40 +31,40 @@ impl Setting {
         let [port, http] = [0; 2].map(|_| testkit::ports::free().expect("a port"));
         let corefile = corefile(port, http, &upstreams[0], "");
         let server = DnsServer::start(kind, &corefile, port).unwrap_or_else(|error| panic!("{error}"));
-        Setting { server, upstreams, http }
+        Fixture { server, upstreams, http }
     }
 
-    /// Reloads with another line in the block or another upstream, and waits for what the log says about it.
-    fn reload(&self, more: &str, upstream: usize, says: &str) {
+    /// Reloads with another line in the block or another upstream, and waits for the log line `expected`.
+    fn reload(&self, more: &str, upstream: usize, expected: &str) {
         let text = corefile(self.server.addr().port(), self.http, &self.upstreams[upstream], more);
         std::fs::write(self.server.folder().join("Corefile"), text).expect("written");
-        let count = || self.server.output().matches(says).count();
+        let count = || self.server.output().matches(expected).count();
         let before = count();
         self.server.process().signal(Signal::USR1).expect("signalled");
-        let end = std::time::Instant::now() + SOON;
+        let end = std::time::Instant::now() + TIMEOUT;
         while count() == before {
-            assert!(std::time::Instant::now() < end, "no {says:?} in\n{}", self.server.output());
+            assert!(std::time::Instant::now() < end, "no {expected:?} in\n{}", self.server.output());
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// The last octet of the address that was answered.
-    fn ask(&self, name: &str) -> u8 {
+    /// The last octet of the address in the answer.
+    fn query(&self, name: &str) -> u8 {
         let query = query(name);
-        let outcome = client::udp(self.server.addr(), &query, SOON, 0).expect("asked");
+        let outcome = client::udp(self.server.addr(), &query, TIMEOUT, 0).expect("asked");
         *outcome.reply().and_then(<[u8]>::last).expect("an answer")
     }
 
-    /// The same over a socket that asked before, so that the same worker answers.
-    fn ask_again(&self, client: &UdpSocket, name: &str) -> u8 {
+    /// The same over an existing socket, so that the same worker answers.
+    fn query_from(&self, client: &UdpSocket, name: &str) -> u8 {
         client.send_to(&query(name), self.server.addr()).expect("asked");
         let mut reply = [0; 512];
         let len = client.recv(&mut reply).expect("an answer");
         reply[len - 1]
     }
 
-    /// How often each upstream was asked for this name.
-    fn asked(&self, name: &str) -> [usize; 2] {
+    /// Number of queries for this name at each upstream.
+    fn upstream_queries(&self, name: &str) -> [usize; 2] {
         self.upstreams.each_ref().map(|upstream| upstream.count(name))
     }
 
@@ -90,46 +90,50 @@ fn corefile(port: u16, http: u16, upstream: &ScriptedUpstream, more: &str) -> St
 }
 
 #[test]
-fn the_cache_stays_until_something_below_it_changes() {
-    let setting = Setting::start(Kind::Rhumb);
-    assert_eq!(setting.ask("a.example."), 1);
-    let requests = setting.metric("coredns_cache_requests_total");
-    assert_eq!(setting.metric("coredns_cache_entries"), 1.0);
-    for (more, says) in [
+fn cache_survives_unless_a_plugin_below_it_changes() {
+    let fixture = Fixture::start(Kind::Rhumb);
+    assert_eq!(fixture.query("a.example."), 1);
+    let requests = fixture.metric("coredns_cache_requests_total");
+    assert_eq!(fixture.metric("coredns_cache_entries"), 1.0);
+    for (more, expected) in [
         ("", "Reloading complete"),
         ("errors", "Reloading complete"),
         ("nosuchplugin", "[ERROR] SIGUSR1: "),
         ("", "Reloading complete"),
     ] {
-        setting.reload(more, 0, says);
-        assert_eq!((setting.ask("a.example."), setting.asked("a.example.")), (1, [1, 0]), "{more}");
+        fixture.reload(more, 0, expected);
+        assert_eq!(
+            (fixture.query("a.example."), fixture.upstream_queries("a.example.")),
+            (1, [1, 0]),
+            "{more}"
+        );
     }
-    assert_eq!(setting.metric("coredns_cache_hits_total"), 4.0);
-    assert_eq!(setting.metric("coredns_cache_misses_total"), 1.0);
-    assert_eq!(setting.metric("coredns_cache_requests_total"), requests + 4.0);
-    assert_eq!(setting.metric("coredns_reload_failed_total"), 1.0);
+    assert_eq!(fixture.metric("coredns_cache_hits_total"), 4.0);
+    assert_eq!(fixture.metric("coredns_cache_misses_total"), 1.0);
+    assert_eq!(fixture.metric("coredns_cache_requests_total"), requests + 4.0);
+    assert_eq!(fixture.metric("coredns_reload_failed_total"), 1.0);
 
-    setting.reload("", 1, "Reloading complete");
-    assert_eq!((setting.ask("a.example."), setting.asked("a.example.")), (2, [1, 1]));
-    // What was known before the last change is not known again.
-    setting.reload("", 0, "Reloading complete");
-    assert_eq!((setting.ask("a.example."), setting.asked("a.example.")), (1, [2, 1]));
-    assert_eq!(setting.metric("coredns_cache_misses_total"), 3.0);
+    fixture.reload("", 1, "Reloading complete");
+    assert_eq!((fixture.query("a.example."), fixture.upstream_queries("a.example.")), (2, [1, 1]));
+    // Entries from before the last change do not return.
+    fixture.reload("", 0, "Reloading complete");
+    assert_eq!((fixture.query("a.example."), fixture.upstream_queries("a.example.")), (1, [2, 1]));
+    assert_eq!(fixture.metric("coredns_cache_misses_total"), 3.0);
 }
 
 #[test]
-fn sockets_to_upstreams_stay() {
-    let setting = Setting::start(Kind::Rhumb);
-    // Every worker has sockets of its own.
+fn sockets_to_upstreams_survive() {
+    let fixture = Fixture::start(Kind::Rhumb);
+    // Every worker has its own sockets.
     let client = UdpSocket::bind("127.0.0.1:0").expect("a socket");
-    client.set_read_timeout(Some(SOON)).expect("a timeout");
+    client.set_read_timeout(Some(TIMEOUT)).expect("a timeout");
     for (name, more) in [("a.example.", ""), ("b.example.", "errors"), ("c.example.", "")] {
-        assert_eq!(setting.ask_again(&client, name), 1);
-        setting.reload(more, 0, "Reloading complete");
+        assert_eq!(fixture.query_from(&client, name), 1);
+        fixture.reload(more, 0, "Reloading complete");
     }
-    let ports: BTreeSet<u16> = setting.upstreams[0].seen().iter().map(|seen| seen.from.port()).collect();
-    assert_eq!((ports.len(), setting.upstreams[0].total()), (1, 3));
-    assert_eq!(setting.metric("coredns_proxy_conn_cache_hits_total"), 2.0);
+    let ports: BTreeSet<u16> = fixture.upstreams[0].seen().iter().map(|seen| seen.from.port()).collect();
+    assert_eq!((ports.len(), fixture.upstreams[0].total()), (1, 3));
+    assert_eq!(fixture.metric("coredns_proxy_conn_cache_hits_total"), 2.0);
 }
 
 /// docs/differences.md, "`cache` after a reload".
@@ -138,11 +142,11 @@ fn coredns_empties_its_cache() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
-    let setting = Setting::start(Kind::CoreDns);
-    setting.ask("a.example.");
-    setting.ask("a.example.");
-    assert_eq!(setting.asked("a.example."), [1, 0]);
-    setting.reload("", 0, "Reloading complete");
-    setting.ask("a.example.");
-    assert_eq!(setting.asked("a.example."), [2, 0]);
+    let fixture = Fixture::start(Kind::CoreDns);
+    fixture.query("a.example.");
+    fixture.query("a.example.");
+    assert_eq!(fixture.upstream_queries("a.example."), [1, 0]);
+    fixture.reload("", 0, "Reloading complete");
+    fixture.query("a.example.");
+    assert_eq!(fixture.upstream_queries("a.example."), [2, 0]);
 }

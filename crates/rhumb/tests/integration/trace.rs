@@ -1,12 +1,12 @@
-//! Traces: the spans that Rhumb sends to Zipkin are those of CoreDNS, and the OpenTelemetry collector can read those
-//! it sends over OTLP.
+//! Traces: Rhumb sends Zipkin the same spans as CoreDNS, and the OpenTelemetry collector can read those it sends over
+//! OTLP.
 
 use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use testkit::client::{ask_both, udp};
+use testkit::client::{query_both, udp};
 use testkit::http_receiver::HttpReceiver;
 use testkit::peers::Peer;
 use testkit::process::Process;
@@ -14,7 +14,7 @@ use testkit::query::{Generator, Options, Pool};
 use testkit::{DnsServer, Kind, ports};
 
 const QUERIES: usize = 2_000;
-/// Microseconds that clocks may be apart.
+/// Clock tolerance in microseconds.
 const SLACK: u64 = 1000;
 const LONG: Duration = Duration::from_secs(3);
 
@@ -29,8 +29,8 @@ const NAMES: &[&str] = &[
     "1.0.0.10.in-addr.arpa",
 ];
 
-/// Plugins that pass queries on, answer them, fail and ask others.
-const BEHIND: &str = "
+/// Plugins that pass queries on, answer them, fail and forward.
+const PLUGINS: &str = "
     errors
     log . \"{/trace/traceid} {name}\"
     loadbalance
@@ -56,30 +56,30 @@ const BEHIND: &str = "
 
 const UPSTREAM: &str = "fwd.org:{port} {\n bind 127.0.0.1\n hosts {\n 10.1.0.1 x.fwd.org\n }\n}\n";
 
-/// A server with its collector.
-struct Traced {
+/// A server with its fake collector.
+struct TracedServer {
     server: DnsServer,
     collector: HttpReceiver,
 }
 
-impl Traced {
-    fn start(kind: Kind, options: &str, upstream: u16) -> Traced {
+impl TracedServer {
+    fn start(kind: Kind, options: &str, upstream: u16) -> TracedServer {
         let collector = HttpReceiver::start().unwrap_or_else(|error| panic!("{error}"));
-        let behind = BEHIND.replace("UPSTREAM", &upstream.to_string());
+        let behind = PLUGINS.replace("UPSTREAM", &upstream.to_string());
         let corefile = format!(
             ".:{{port}} {{\n bind 127.0.0.1\n metadata\n trace {} {{\n zipkin_max_backlog_size 100000\n \
              {options}\n }}\n{behind}\n}}\n",
             collector.addr()
         );
-        let server = DnsServer::start_anywhere(kind, &corefile).unwrap_or_else(|error| panic!("{error}"));
-        Traced { server, collector }
+        let server = DnsServer::start_on_free_port(kind, &corefile).unwrap_or_else(|error| panic!("{error}"));
+        TracedServer { server, collector }
     }
 
-    /// All traces in the order they began, when for a while no more have come.
+    /// All traces in order of their start, once no more have arrived for a while.
     fn traces(&self) -> Vec<Trace> {
         let (mut known, mut since) = (0, Instant::now());
         loop {
-            let posted = self.collector.posted();
+            let posted = self.collector.requests();
             for request in &posted {
                 let what = (request.path.as_str(), request.content_type.as_str());
                 assert_eq!(what, ("/api/v2/spans", "application/json"));
@@ -97,7 +97,7 @@ impl Traced {
     }
 }
 
-/// One trace, without what is different every time.
+/// One trace, without the fields that differ every time.
 #[derive(Debug, PartialEq, Eq)]
 struct Trace {
     began: u64,
@@ -115,7 +115,7 @@ fn traces(spans: impl Iterator<Item = Value>) -> Vec<Trace> {
     for span in spans {
         by_trace.entry(text(&span, "traceId").to_owned()).or_default().push(span);
     }
-    // The root ends last, so that with it a trace is complete.
+    // The root span ends last: with it a trace is complete.
     by_trace.retain(|id, spans| spans.iter().any(|span| text(span, "id") == id));
     let mut traces: Vec<Trace> = by_trace.into_iter().map(|(id, spans)| trace(id, &spans)).collect();
     traces.sort_by_key(|trace| trace.began);
@@ -133,7 +133,7 @@ fn trace(id: String, spans: &[Value]) -> Trace {
                 (began, began + span["duration"].as_u64().unwrap_or_default())
             };
             let ((began, ended), (outer_began, outer_ended)) = (within(at), within(above));
-            // Times are rounded, and a machine's clock may be set in between.
+            // Times are rounded, and the clock may be adjusted in between.
             assert!(
                 began + SLACK >= outer_began && ended <= outer_ended + SLACK,
                 "{at} is not within {above}"
@@ -166,7 +166,7 @@ fn trace(id: String, spans: &[Value]) -> Trace {
     Trace { began: root["timestamp"].as_u64().unwrap_or_default(), id, spans: lines }
 }
 
-/// `read udp 127.0.0.1:40812->127.0.0.1:9: …`: our own port is another one each time.
+/// `read udp 127.0.0.1:40812->127.0.0.1:9: …`: the source port differs each time.
 fn without_port(text: &str) -> String {
     match text.split_once("->") {
         Some((before, after)) => {
@@ -178,13 +178,13 @@ fn without_port(text: &str) -> String {
 }
 
 #[test]
-fn zipkin_gets_the_spans_of_coredns() {
+fn zipkin_spans_equal_those_of_coredns() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
     let upstream =
-        DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
-    let start = |kind| Traced::start(kind, "service dns", upstream.addr().port());
+        DnsServer::start_on_free_port(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
+    let start = |kind| TracedServer::start(kind, "service dns", upstream.addr().port());
     let (coredns, rhumb) = (start(Kind::CoreDns), start(Kind::Rhumb));
     let options = Options { odd_headers: 0.0, types: vec![(9, 1), (3, 16), (1, 28)], ..Options::default() };
     let mut generator = Generator::from_env([Pool::new(1, NAMES.iter().copied())], options);
@@ -192,33 +192,33 @@ fn zipkin_gets_the_spans_of_coredns() {
     for _ in 0..QUERIES {
         let query = generator.next().expect("generators do not end");
         let servers = [coredns.server.addr(), rhumb.server.addr()];
-        // What is dropped is not waited for long.
-        ask_both(servers, None, query.transport, &query.wire, Duration::from_millis(700)).expect("asked");
+        // A short timeout for dropped queries.
+        query_both(servers, None, query.transport, &query.wire, Duration::from_millis(700)).expect("asked");
     }
     let (left, right) = (coredns.traces(), rhumb.traces());
     let spans: usize = left.iter().map(|trace| trace.spans.len()).sum();
     println!("seed {seed}: {} traces, {spans} spans", left.len());
-    // Queries of other classes and the like come to no plugin.
+    // Queries of other classes reach no plugin.
     assert!(left.len() > QUERIES * 9 / 10, "only {} traces", left.len());
     assert_eq!(left.len(), right.len());
     for (at, (left, right)) in left.iter().zip(&right).enumerate() {
-        // Of a query that is rewritten CoreDNS tells the new name; see docs/differences.md.
-        let told = |line: &String| line.replace("\"old.org.\"", "\"x.fwd.org.\"");
-        let right: Vec<String> = right.spans.iter().map(told).collect();
+        // For a rewritten query CoreDNS records the new name; see docs/differences.md.
+        let rewritten = |line: &String| line.replace("\"old.org.\"", "\"x.fwd.org.\"");
+        let right: Vec<String> = right.spans.iter().map(rewritten).collect();
         assert_eq!(left.spans, right, "trace {at}, seed {seed}");
     }
-    // The log shows the ids under which the traces are found.
+    // The log has the ids of the traces.
     let last = right.last().expect("traces");
     let logged = rhumb.server.process().wait_for_line(&format!("[INFO] {} ", last.id), LONG);
     logged.unwrap_or_else(|error| panic!("{error}"));
 }
 
 #[test]
-fn one_of_seven_is_traced() {
+fn every_seventh_query_is_traced() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
-    let servers = [Kind::CoreDns, Kind::Rhumb].map(|kind| Traced::start(kind, "every 7", 9));
+    let servers = [Kind::CoreDns, Kind::Rhumb].map(|kind| TracedServer::start(kind, "every 7", 9));
     let question = query("a.example.org");
     for _ in 0..70 {
         for traced in &servers {
@@ -231,7 +231,7 @@ fn one_of_seven_is_traced() {
     assert_eq!(left, right);
 }
 
-/// The real collector takes what we send; its debug exporter shows it as text.
+/// The real collector receives the spans; its debug exporter prints them as text.
 #[test]
 #[ignore = "the collector takes minutes to build; part of make test-long PART=observers"]
 fn the_collector_reads_otlp() {
@@ -239,7 +239,7 @@ fn the_collector_reads_otlp() {
         return;
     }
     let upstream =
-        DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
+        DnsServer::start_on_free_port(Kind::CoreDns, UPSTREAM).unwrap_or_else(|error| panic!("{error}"));
     let port = ports::free().expect("a free port");
     let mut command = Command::new(Peer::Otelcol.locate().expect("the collector"));
     command.arg("--config").arg(format!(
@@ -251,11 +251,12 @@ fn the_collector_reads_otlp() {
     collector
         .wait_for_line("Everything is ready", Duration::from_secs(30))
         .unwrap_or_else(|error| panic!("{error}"));
-    let behind = BEHIND.replace("UPSTREAM", &upstream.addr().port().to_string());
+    let behind = PLUGINS.replace("UPSTREAM", &upstream.addr().port().to_string());
     let corefile = format!(
         ".:{{port}} {{\n bind 127.0.0.1\n metadata\n trace otlp 127.0.0.1:{port} {{\n service dns\n }}\n{behind}\n}}\n"
     );
-    let server = DnsServer::start_anywhere(Kind::Rhumb, &corefile).unwrap_or_else(|error| panic!("{error}"));
+    let server =
+        DnsServer::start_on_free_port(Kind::Rhumb, &corefile).unwrap_or_else(|error| panic!("{error}"));
     for name in ["a.example.org", "x.fwd.org", "nowhere.net"] {
         udp(server.addr(), &query(name), LONG, 0).expect("asked");
     }
@@ -265,8 +266,8 @@ fn the_collector_reads_otlp() {
 
     let output = collector.output();
     assert!(output.contains("service.name: Str(dns)"), "{output}");
-    let spans = shown_spans(&output);
-    let path = |span: &Shown| {
+    let spans = printed_spans(&output);
+    let path = |span: &PrintedSpan| {
         let mut names = vec![span.name.clone()];
         let mut parent = &span.parent;
         while let Some(above) = spans.iter().find(|other| other.id == *parent) {
@@ -296,9 +297,9 @@ fn the_collector_reads_otlp() {
     assert_eq!(failed, ["servedns"]);
 }
 
-/// A span as the debug exporter shows it.
+/// A span as printed by the debug exporter.
 #[derive(Debug, Default)]
-struct Shown {
+struct PrintedSpan {
     trace: String,
     parent: String,
     id: String,
@@ -307,11 +308,11 @@ struct Shown {
     status: String,
 }
 
-fn shown_spans(output: &str) -> Vec<Shown> {
-    let mut spans: Vec<Shown> = Vec::new();
+fn printed_spans(output: &str) -> Vec<PrintedSpan> {
+    let mut spans: Vec<PrintedSpan> = Vec::new();
     for line in output.lines() {
         if line.starts_with("Span #") {
-            spans.push(Shown::default());
+            spans.push(PrintedSpan::default());
         }
         let (Some(span), Some((key, value))) = (spans.last_mut(), line.split_once(" : ")) else { continue };
         let field = match key.trim() {

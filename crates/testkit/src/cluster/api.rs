@@ -1,6 +1,6 @@
-//! The REST API of a test cluster, as little of it as tests need: JSON in, JSON out, blocking.
+//! A minimal, blocking JSON client of a test cluster's REST API.
 //!
-//! Not the client that Rhumb itself uses, on purpose: what a test writes must not depend on what it tests.
+//! Deliberately not Rhumb's own client: a test must not depend on the code it tests.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -14,18 +14,18 @@ use crate::error::{Context, Error, Result};
 
 pub use ureq::http::Method;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Clones share their connections; give each thread one.
+/// Clones share their connections; use one per thread.
 #[derive(Clone)]
 pub struct Api {
     agent: ureq::Agent,
     url: String,
     token: String,
-    patience: Duration,
+    timeout: Duration,
 }
 
-/// What the server said, whatever it said.
+/// A response of any status.
 #[derive(Clone, Debug)]
 pub struct Response {
     pub status: u16,
@@ -39,7 +39,7 @@ impl Response {
 }
 
 impl Api {
-    /// Trusts only what is in `ca_file`, which must exist.
+    /// Trusts only the certificates in `ca_file`, which must exist.
     pub fn new(url: String, token: &str, ca_file: &Path) -> Result<Self> {
         let pem = std::fs::read(ca_file).context(ca_file.display())?;
         let roots: Vec<Certificate<'static>> = parse_pem(&pem)
@@ -50,7 +50,7 @@ impl Api {
             })
             .collect::<std::result::Result<_, _>>()
             .context(ca_file.display())?;
-        // Said here and not left to a process-wide default: in a build of the whole workspace rustls may
+        // Explicit rather than the process-wide default: in a build of the whole workspace rustls may
         // be compiled with several providers, and then refuses to choose.
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let tls = TlsConfig::builder()
@@ -60,12 +60,12 @@ impl Api {
             .build();
         let agent =
             ureq::Agent::config_builder().tls_config(tls).http_status_as_error(false).build().new_agent();
-        Ok(Self { agent, url, token: token.to_owned(), patience: PATIENCE })
+        Ok(Self { agent, url, token: token.to_owned(), timeout: DEFAULT_TIMEOUT })
     }
 
-    /// The same with another limit to how long a request may take.
-    pub fn patient(&self, patience: Duration) -> Self {
-        Self { patience, ..self.clone() }
+    /// The same with another request timeout.
+    pub fn with_timeout(&self, timeout: Duration) -> Self {
+        Self { timeout, ..self.clone() }
     }
 
     pub fn get(&self, path: &str) -> Result<Value> {
@@ -90,18 +90,18 @@ impl Api {
         self.json(Method::DELETE, path, None)
     }
 
-    /// The lines of a stream such as a watch, as they come, for at most the given time.
+    /// The lines of a stream such as a watch, as they arrive, for at most `duration`.
     pub fn lines(
         &self,
         path: &str,
-        lasts: Duration,
+        duration: Duration,
     ) -> Result<impl Iterator<Item = std::io::Result<String>> + use<>> {
         let request = ureq::http::Request::builder()
             .uri(format!("{}{path}", self.url))
             .header("authorization", format!("Bearer {}", self.token))
             .body(())
             .context(path)?;
-        let request = self.agent.configure_request(request).timeout_global(Some(lasts)).build();
+        let request = self.agent.configure_request(request).timeout_global(Some(duration)).build();
         let response = self.agent.run(request).context(path)?;
         if !response.status().is_success() {
             return Err(Error::new(format!("GET {path}: {}", response.status())));
@@ -128,7 +128,7 @@ impl Api {
         if let Some((content_type, _)) = body {
             request = request.header("content-type", content_type);
         }
-        let limit = Some(self.patience);
+        let limit = Some(self.timeout);
         let response = match body {
             Some((_, value)) => {
                 let request = request.body(serde_json::to_vec(value).context(&what)?).context(&what)?;
@@ -141,7 +141,7 @@ impl Api {
         };
         let mut response = response.context(&what)?;
         let status = response.status().as_u16();
-        // Lists can be large; the default limit of 10 MB is for strangers.
+        // Lists can exceed the default limit of 10 MB.
         let body = response.body_mut().with_config().limit(1 << 30).read_to_vec().context(&what)?;
         Ok(Response { status, body })
     }

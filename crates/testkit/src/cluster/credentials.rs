@@ -1,4 +1,4 @@
-//! What the API server knows its clients by: a token, a client certificate, and the key of service accounts.
+//! Credentials of a test cluster: an admin token, a client certificate, and the service account key.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose
 
 use crate::error::{Context, Result};
 
-/// Whoever presents it may do everything.
+/// A bearer token with admin rights.
 pub(super) const TOKEN: &str = "rhumb-test-admin";
 
 pub(super) const TOKENS: &str = "tokens.csv";
 pub(super) const SERVICE_ACCOUNT_KEY: &str = "service-account.key";
 pub(super) const SERVICE_ACCOUNT_PUBLIC: &str = "service-account.pub";
-/// Signs certificates of clients.
+/// Signs client certificates.
 pub(super) const CLIENT_CA: &str = "client-ca.crt";
 pub(super) const CLIENT_CERTIFICATE: &str = "client.crt";
 pub(super) const CLIENT_KEY: &str = "client.key";
@@ -34,7 +34,7 @@ pub(super) fn write(folder: &Path) -> Result<()> {
 
     let mut client = CertificateParams::default();
     client.distinguished_name.push(DnType::CommonName, "admin");
-    // The API server takes organizations for groups.
+    // The API server maps organizations to groups.
     client.distinguished_name.push(DnType::OrganizationName, "system:masters");
     client.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     let key = KeyPair::generate().context(making)?;

@@ -1,4 +1,4 @@
-//! The manifests that we ship, in deploy/kubernetes, applied to a test cluster.
+//! Applies the manifests in deploy/kubernetes to a test cluster.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,18 +10,18 @@ use super::objects::{collection, name_of, namespace_of, text};
 use super::{Cluster, manifests};
 use crate::error::{Error, Result};
 
-/// Where they are.
+/// The folder of the manifests.
 pub fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/kubernetes")
 }
 
-/// The objects in one of them.
+/// The objects in one manifest.
 pub fn read(file: &str) -> Result<Vec<Value>> {
     manifests::read(&folder().join(file))
 }
 
-/// As `kubectl apply --server-side --validate=strict` does: a field that Kubernetes does not know is an error. Gives
-/// the objects as they are stored, with all defaults. Every kind in our files has a regular plural.
+/// Like `kubectl apply --server-side --validate=strict`: an unknown field is an error. Returns the objects as
+/// stored, with all defaults. Every kind in our files has a regular plural.
 pub fn apply(cluster: &Cluster, file: &str) -> Result<Vec<Value>> {
     wait_for_kube_system(cluster)?;
     read(file)?.iter().map(|object| apply_object(cluster, file, object)).collect()
@@ -39,7 +39,7 @@ fn apply_object(cluster: &Cluster, file: &str, object: &Value) -> Result<Value> 
     }
 }
 
-/// The API server makes this namespace itself, some time after it is ready.
+/// The API server creates this namespace itself, some time after it is ready.
 fn wait_for_kube_system(cluster: &Cluster) -> Result<()> {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
@@ -51,7 +51,7 @@ fn wait_for_kube_system(cluster: &Cluster) -> Result<()> {
     }
 }
 
-/// A token of the service account in rbac.yaml, as kubelets ask for it.
+/// A token of the service account in rbac.yaml, requested like a kubelet's.
 pub fn service_account_token(cluster: &Cluster) -> Result<String> {
     let request = json!({"spec": {"expirationSeconds": 3600}});
     let path = "/api/v1/namespaces/kube-system/serviceaccounts/rhumb/token";

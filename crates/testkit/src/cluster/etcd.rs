@@ -10,18 +10,18 @@ use tempfile::TempDir;
 
 use super::objects::text;
 use crate::error::{Context, Error, Result};
-use crate::network::Place;
+use crate::network::Host;
 use crate::peers::Peer;
 use crate::ports;
 use crate::process::{Process, Signal};
 
-const START: Duration = Duration::from_secs(60);
-const ANSWER: Duration = Duration::from_secs(2);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Ended when dropped, and its data with it.
+/// Terminated when dropped; its data are removed.
 pub struct Etcd {
     process: Mutex<Process>,
-    place: Place,
+    host: Host,
     ports: [u16; 2],
     url: String,
     data: TempDir,
@@ -29,15 +29,15 @@ pub struct Etcd {
 
 impl Etcd {
     pub fn start() -> Result<Self> {
-        Self::start_at(&Place::default())
+        Self::start_at(&Host::default())
     }
 
-    /// On the loopback of another network, perhaps.
-    pub fn start_at(place: &Place) -> Result<Self> {
+    /// On the loopback of a host's network namespace.
+    pub fn start_at(host: &Host) -> Result<Self> {
         let data = tempfile::tempdir()?;
         let ports = [ports::free()?, ports::free()?];
-        let process = Mutex::new(start(place, ports, data.path())?);
-        let etcd = Self { process, place: place.clone(), ports, url: url(ports[0]), data };
+        let process = Mutex::new(start(host, ports, data.path())?);
+        let etcd = Self { process, host: host.clone(), ports, url: url(ports[0]), data };
         etcd.wait_until_healthy()?;
         Ok(etcd)
     }
@@ -51,26 +51,26 @@ impl Etcd {
         self.process().pid()
     }
 
-    /// Sends a signal to it, such as the two that stop it and let it go on.
+    /// Sends a signal to it, such as STOP and CONT.
     pub fn signal(&self, signal: Signal) -> Result<()> {
         self.process().signal(signal)
     }
 
-    /// Takes it away at once; its data stay.
+    /// Kills it; its data stay.
     pub fn kill(&self) -> Result<()> {
         self.process().kill().map(drop)
     }
 
-    /// Brings a killed one back where it was, with the data it had. Does not wait for it.
-    pub fn start_again(&self) -> Result<()> {
-        *self.process() = start(&self.place, self.ports, self.data.path())?;
+    /// Starts it again after a kill, on the same ports with the same data. Does not wait for it.
+    pub fn restart(&self) -> Result<()> {
+        *self.process() = start(&self.host, self.ports, self.data.path())?;
         Ok(())
     }
 
-    /// Forgets all of its history: only what is there now can be read, and nothing watched from an earlier version on.
-    /// Gives the version that is the oldest now.
+    /// Compacts all of its history: watches from an earlier revision on fail. Returns the revision that is now the
+    /// oldest.
     pub fn compact(&self) -> Result<i64> {
-        // Any key will do: the head of each answer has the version.
+        // Any key will do: the header of each response has the revision.
         let head = self.post("/v3/kv/range", &json!({"key": "AA=="}))?;
         let revision = text(&head, "/header/revision").parse().context("etcd's revision")?;
         self.post("/v3/kv/compaction", &json!({"revision": revision, "physical": true}))?;
@@ -89,7 +89,7 @@ impl Etcd {
     }
 
     fn wait_until_healthy(&self) -> Result<()> {
-        let deadline = Instant::now() + START;
+        let deadline = Instant::now() + START_TIMEOUT;
         loop {
             // 200 only once it has a leader, which is itself.
             if agent().get(format!("{}/health", self.url)).call().is_ok() {
@@ -98,7 +98,7 @@ impl Etcd {
             let process = self.process();
             let ended = process.exit_status();
             if ended.is_some() || Instant::now() >= deadline {
-                let how = ended.map_or("does not get healthy".into(), |status| format!("ended ({status})"));
+                let how = ended.map_or("did not become healthy".into(), |status| format!("ended ({status})"));
                 return Err(Error::new(format!("etcd {how}:\n{}", process.output())));
             }
             drop(process);
@@ -112,12 +112,12 @@ fn url(port: u16) -> String {
 }
 
 fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder().timeout_global(Some(ANSWER)).build().new_agent()
+    ureq::Agent::config_builder().timeout_global(Some(REQUEST_TIMEOUT)).build().new_agent()
 }
 
-fn start(place: &Place, ports: [u16; 2], data: &Path) -> Result<Process> {
+fn start(host: &Host, ports: [u16; 2], data: &Path) -> Result<Process> {
     let [client, peer] = ports.map(url);
-    let mut command: Command = place.command(Peer::Etcd.locate()?);
+    let mut command: Command = host.command(Peer::Etcd.locate()?);
     command.arg("--data-dir").arg(data.join("etcd"));
     command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
     command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);

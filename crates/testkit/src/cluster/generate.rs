@@ -1,7 +1,7 @@
-//! A whole cluster from a seed: every kind of object that shows in the DNS, and the odd ones among them.
+//! Generates a cluster from a seed: every kind of object that DNS serves, including unusual ones.
 //!
-//! The same seed gives the same objects, addresses included, so a seed in a failed test's output brings the
-//! cluster back. Nothing here talks to an API server; [`super::load`] does.
+//! The same seed yields the same objects, addresses included, so the seed in a failed test's output
+//! reproduces the cluster. Nothing here talks to an API server; [`super::load`] does.
 
 mod addresses;
 mod external;
@@ -25,7 +25,7 @@ pub use namespaces::NAMESPACES;
 pub use services::{KINDS, Kind};
 pub use slices::ZONES;
 
-/// How many of each kind; chains of names, and slices of no Service, come on top.
+/// Number of objects of each kind; CNAME chains, and slices without a Service, are added.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub services: usize,
@@ -39,23 +39,23 @@ impl Default for Size {
     }
 }
 
-/// Makes objects up, never two of one name.
+/// Generates objects with unique names.
 #[derive(Clone, Debug)]
-pub struct Maker {
+pub struct ObjectGenerator {
     pub random: Random,
     addresses: addresses::Addresses,
     namespaces: Vec<&'static str>,
     taken: BTreeSet<(Resource, String, String)>,
-    /// For names that only need to be unused.
+    /// Makes names unique.
     counter: usize,
 }
 
 /// All objects of a cluster, namespaces first.
 pub fn cluster(seed: u64, size: Size) -> Vec<Object> {
-    Maker::new(seed).cluster(size)
+    ObjectGenerator::new(seed).cluster(size)
 }
 
-impl Maker {
+impl ObjectGenerator {
     pub fn new(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let addresses = addresses::Addresses::new(&mut random);
@@ -63,17 +63,17 @@ impl Maker {
         Self { random, addresses, namespaces, taken: BTreeSet::new(), counter: 0 }
     }
 
-    /// All objects of a cluster, namespaces first. The maker can go on from there.
+    /// All objects of a cluster, namespaces first. The generator can continue afterwards.
     pub fn cluster(&mut self, size: Size) -> Vec<Object> {
         let mut objects = self.namespaces();
         objects.extend(self.pods(size.pods));
         for i in 0..size.services {
-            // Each kind in turn: a small cluster has them all, too.
+            // Each kind in turn, so that a small cluster has them all.
             let kind = KINDS[i % KINDS.len()];
             objects.extend(self.service_with_slices(kind));
         }
         objects.extend(self.chains());
-        objects.extend(self.slices_of_no_service());
+        objects.extend(self.orphan_slices());
         for _ in 0..size.imports {
             objects.extend(self.import_with_slices());
         }
@@ -82,19 +82,19 @@ impl Maker {
 
     /// Any namespace that exists.
     pub fn namespace(&mut self) -> &'static str {
-        // Half of all in a few, so that names meet there.
+        // Half of all objects in a few namespaces, so that names collide there.
         let few = if self.random.chance(0.5) { 4 } else { self.namespaces.len() };
         self.namespaces[self.random.below(few.min(self.namespaces.len()))]
     }
 
-    /// Nothing goes there any more. One is always left.
-    pub fn forget_namespace(&mut self, name: &str) {
+    /// Puts no more objects there. Keeps at least one namespace.
+    pub fn retire_namespace(&mut self, name: &str) {
         if self.namespaces.len() > 1 {
             self.namespaces.retain(|namespace| *namespace != name);
         }
     }
 
-    /// A name nobody has yet, in one of the shapes that names come in.
+    /// An unused name in one of several shapes.
     fn name(&mut self, resource: Resource, namespace: &str) -> String {
         const WORDS: [&str; 12] =
             ["web", "db", "cart", "api", "x", "dns", "svc", "pod", "any", "pin", "http", "tcp"];
@@ -110,18 +110,18 @@ impl Maker {
                 4 => format!("{word}--{n}"),
                 _ => format!("{word}-{n}"),
             };
-            if self.take(resource, namespace, &name) {
+            if self.reserve(resource, namespace, &name) {
                 return name;
             }
         }
     }
 
-    /// Whether a name was still to be had; it is not any more.
-    fn take(&mut self, resource: Resource, namespace: &str, name: &str) -> bool {
+    /// Reserves a name; true if it was unused.
+    fn reserve(&mut self, resource: Resource, namespace: &str, name: &str) -> bool {
         self.taken.insert((resource, namespace.to_owned(), name.to_owned()))
     }
 
-    /// Labels for the selectors of tests: `tier` is front, back or missing, `env` often there.
+    /// Labels for the selectors of tests: `tier` is front, back or missing, `env` usually present.
     pub fn labels(&mut self) -> Value {
         let mut labels = json!({});
         if let Some(tier) = *self.random.pick(&[Some("front"), Some("back"), None]) {
@@ -144,20 +144,23 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_says_everything() {
+    fn same_seed_same_objects() {
         let size = Size { services: 50, pods: 20, imports: 10 };
         assert_eq!(cluster(3, size), cluster(3, size));
         assert_ne!(cluster(3, size), cluster(4, size));
     }
 
     #[test]
-    fn everything_comes() {
+    fn every_kind_is_generated() {
         let objects = cluster(1, Size::default());
         let count = |resource| of(&objects, resource).len();
         assert!(count(Resource::Namespace) >= 12 && count(Resource::Service) >= 200);
         let services = of(&objects, Resource::Service);
         for kind in ["ClusterIP", "ExternalName", "NodePort", "LoadBalancer"] {
-            assert!(services.iter().any(|s| text(&s.body, "/spec/type") == kind), "{kind} never came");
+            assert!(
+                services.iter().any(|s| text(&s.body, "/spec/type") == kind),
+                "{kind} was never generated"
+            );
         }
         let headless = |s: &&&Object| text(&s.body, "/spec/clusterIP") == "None";
         assert!(services.iter().filter(headless).any(|s| list(&s.body, "/spec/ports").is_empty()));
@@ -177,7 +180,10 @@ mod tests {
         assert!(some(&|e| text(e, "/zone").contains(|c: char| c.is_ascii_uppercase())));
         assert!(some(&|e| !text(e, "/hostname").is_empty()));
         for family in ["IPv4", "IPv6", "FQDN"] {
-            assert!(slices.iter().any(|s| text(&s.body, "/addressType") == family), "{family} never came");
+            assert!(
+                slices.iter().any(|s| text(&s.body, "/addressType") == family),
+                "{family} was never generated"
+            );
         }
         let no_number = |p: &Value| p.get("port").is_none();
         assert!(slices.iter().any(|s| list(&s.body, "/ports").iter().any(no_number)));

@@ -1,4 +1,4 @@
-//! Puts many objects into a cluster, over several connections at once.
+//! Creates many objects in a cluster over several connections.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -10,13 +10,13 @@ use super::objects::{Object, Resource};
 use super::{Api, Method};
 use crate::error::{Error, Result};
 
-/// More than the processors here: half of the time is the API server's own waiting for etcd.
+/// More than there are CPUs: half of the time the API server waits for etcd.
 const CONNECTIONS: usize = 8;
 
-/// How long a new kind may take to be served.
-const ESTABLISHED: Duration = Duration::from_secs(60);
+/// Time limit until a new kind is served.
+const ESTABLISH_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Creates all of them: namespaces first, the rest in any order. Stops at the first that is refused.
+/// Creates all objects: namespaces first, the rest in any order. Stops at the first error.
 pub fn load(api: &Api, objects: &[Object]) -> Result<()> {
     let (namespaces, rest): (Vec<&Object>, Vec<&Object>) =
         objects.iter().partition(|object| object.resource == Resource::Namespace);
@@ -24,7 +24,7 @@ pub fn load(api: &Api, objects: &[Object]) -> Result<()> {
     in_parallel(api, &rest)
 }
 
-/// Creates one, with its status, and takes it half away if it is to be terminating.
+/// Creates one object with its status, and deletes it if it is to be terminating (a finalizer keeps it).
 pub fn create(api: &Api, object: &Object) -> Result<()> {
     api.create(&object.resource.collection(&object.namespace), &object.body)?;
     if let Some(status) = &object.status {
@@ -39,12 +39,12 @@ pub fn create(api: &Api, object: &Object) -> Result<()> {
 /// Installs the definition of ServiceImports in both versions, and waits until they can be created.
 pub fn install_service_imports(api: &Api) -> Result<()> {
     api.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &service_import_definition())?;
-    let deadline = Instant::now() + ESTABLISHED;
+    let deadline = Instant::now() + ESTABLISH_TIMEOUT;
     for version in ["v1alpha1", "v1beta1"] {
         let path = format!("/apis/multicluster.x-k8s.io/{version}/serviceimports");
         while api.send(Method::GET, &path, None)?.status != 200 {
             if Instant::now() >= deadline {
-                return Err(Error::new(format!("{path} is not served after {ESTABLISHED:?}")));
+                return Err(Error::new(format!("{path} is not served after {ESTABLISH_TIMEOUT:?}")));
             }
             thread::sleep(Duration::from_millis(100));
         }
@@ -52,7 +52,7 @@ pub fn install_service_imports(api: &Api) -> Result<()> {
     Ok(())
 }
 
-/// As little of a definition as the API server takes; what stands in an import is for its reader to check.
+/// A minimal definition that does not validate the fields of an import.
 fn service_import_definition() -> Value {
     let version = |name: &str, storage: bool| {
         json!({
@@ -74,7 +74,7 @@ fn service_import_definition() -> Value {
         "kind": "CustomResourceDefinition",
         "metadata": {
             "name": "serviceimports.multicluster.x-k8s.io",
-            // Groups below k8s.io are reserved: without this word the API server would refuse this one.
+            // Groups below k8s.io are reserved: without this annotation the API server refuses them.
             "annotations": {"api-approved.kubernetes.io": "unapproved, for tests"},
         },
         "spec": {
@@ -92,7 +92,7 @@ fn in_parallel(api: &Api, objects: &[&Object]) -> Result<()> {
         let lane = || -> Result<()> {
             let api = api.clone();
             while let Some(object) = objects.get(next.fetch_add(1, Ordering::Relaxed)) {
-                // After a failure the others have nothing to do any more.
+                // A failure stops the other connections.
                 create(&api, object).inspect_err(|_| next.store(objects.len(), Ordering::Relaxed))?;
             }
             Ok(())

@@ -1,4 +1,4 @@
-//! Manifests: a cluster written into a folder, and files of manifests read.
+//! Writes a cluster as manifests into a folder, and reads manifests.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::objects::{self, Resource};
-use super::stored::Stored;
+use super::stored::StoredObjects;
 use crate::error::{Context, Result};
 
-/// Writes a cluster as files the way people keep them, in all forms a reader must take: a JSON list, YAML with
+/// Writes a cluster in all forms that a reader must accept: a JSON list, YAML with
 /// many documents, one object per file, and folders.
-pub fn write(stored: &Stored, folder: &Path) -> Result<()> {
+pub fn write(stored: &StoredObjects, folder: &Path) -> Result<()> {
     let put = |name: &str, text: &str| std::fs::write(folder.join(name), text).context(name);
     put("namespaces.json", &json_list(stored.of(Resource::Namespace))?)?;
     put("services.yaml", &documents(stored.of(Resource::Service)))?;
@@ -24,7 +24,7 @@ pub fn write(stored: &Stored, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The objects in a YAML file, one or many.
+/// The objects in a YAML file of one or more documents.
 pub fn read(file: &Path) -> Result<Vec<Value>> {
     let text = std::fs::read_to_string(file).context(file.display())?;
     text.split("\n---")
@@ -43,7 +43,7 @@ fn documents(objects: &[Value]) -> String {
     objects.iter().map(|object| format!("---\n{}", yaml(object))).collect()
 }
 
-/// YAML in block style, as `kubectl get -o yaml` prints it, but for its strings, which are all in quotes.
+/// YAML in block style, as `kubectl get -o yaml` prints it, but with all strings quoted.
 fn yaml(value: &Value) -> String {
     let mut text = String::new();
     block(&mut text, value, 0);
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn yaml_says_what_json_says() {
+    fn yaml_equals_json() {
         let value = json!({
             "kind": "Service",
             "metadata": {"name": "a: b #c", "labels": {"x/y": "true", "n": "1"}, "none": null},

@@ -1,7 +1,7 @@
-//! Marks: objects of each kind, put into a cluster to tell when a server has seen all that came before.
+//! Marks: objects of each kind, created to detect when a server has processed all earlier changes.
 //!
-//! A watch tells changes of one kind in their order. So when the last object of each kind shows in the answers,
-//! everything older does too, and no test needs to sleep.
+//! A watch delivers changes of one kind in order. So when a server answers with the last object of each kind, it
+//! has processed all older ones, and no test needs to sleep.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::message::Message;
 use crate::name::Name;
 
-/// Fits the selectors that tests use.
+/// Matches the selectors that tests use.
 const LABELS: [(&str, &str); 3] = [("tier", "front"), ("env", "prod"), ("team", "red")];
 
 /// A mark in a cluster.
@@ -24,18 +24,18 @@ pub struct Mark {
     number: u8,
 }
 
-/// What a server shows of a cluster.
+/// The parts of a cluster that a server serves.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown<'a> {
+pub struct ServedZones<'a> {
     pub zone: &'a str,
     pub pods: bool,
-    /// The zone of the cluster set, if it has one.
-    pub set: Option<&'a str>,
+    /// The zone of the ClusterSet, if it has one.
+    pub clusterset: Option<&'a str>,
 }
 
 impl Mark {
-    /// `number` must be its own among the marks of a cluster.
-    pub fn set(api: &Api, number: u8) -> Result<Self> {
+    /// `number` must be unique among the marks of a cluster.
+    pub fn create(api: &Api, number: u8) -> Result<Self> {
         let mark = Self { namespace: format!("mark-{number}"), number };
         mark.objects().iter().try_for_each(|object| load::create(api, object))?;
         Ok(mark)
@@ -46,7 +46,7 @@ impl Mark {
             let all = LABELS.iter().chain(more);
             all.map(|(key, value)| ((*key).to_owned(), json!(value))).collect::<serde_json::Map<_, _>>()
         };
-        let (place, number) = (self.namespace.as_str(), self.number);
+        let (namespace, number) = (self.namespace.as_str(), self.number);
         let slice = |name: &str, label: (&str, &str), cluster: &str| {
             let body = json!({
                 "metadata": {"name": name, "labels": labels(&[
@@ -56,12 +56,12 @@ impl Mark {
                 "endpoints": [{"addresses": [format!("10.250.1.{number}")]}],
                 "ports": [{"port": 80}],
             });
-            Object::new(Resource::EndpointSlice, place, name, body)
+            Object::new(Resource::EndpointSlice, namespace, name, body)
         };
         let ports = json!([{"port": 80}]);
         let mut pod = Object::new(
             Resource::Pod,
-            place,
+            namespace,
             "pod",
             json!({
                 "metadata": {"name": "pod", "labels": labels(&[])},
@@ -74,12 +74,12 @@ impl Mark {
             Object::new(
                 Resource::Namespace,
                 "",
-                place,
-                json!({"metadata": {"name": place, "labels": labels(&[])}}),
+                namespace,
+                json!({"metadata": {"name": namespace, "labels": labels(&[])}}),
             ),
             Object::new(
                 Resource::Service,
-                place,
+                namespace,
                 "service",
                 json!({
                     "metadata": {"name": "service", "labels": labels(&[])},
@@ -92,7 +92,7 @@ impl Mark {
         ];
         objects.push(Object::new(
             Resource::ServiceImport,
-            place,
+            namespace,
             "import",
             json!({
                 "apiVersion": Resource::ServiceImport.api_version(),
@@ -108,14 +108,14 @@ impl Mark {
         format!("10.250.2.{}", self.number)
     }
 
-    /// Waits until a server has seen all of the mark that it shows.
-    pub fn wait(&self, server: SocketAddr, shown: Shown<'_>, timeout: Duration) -> Result<()> {
-        let (place, zone) = (&self.namespace, shown.zone);
-        let mut names = vec![format!("service.{place}.svc.{zone}")];
-        if shown.pods {
-            names.push(format!("{}.{place}.pod.{zone}", self.pod_ip().replace('.', "-")));
+    /// Waits until a server answers with all objects of the mark that it serves.
+    pub fn wait(&self, server: SocketAddr, served: ServedZones<'_>, timeout: Duration) -> Result<()> {
+        let (namespace, zone) = (&self.namespace, served.zone);
+        let mut names = vec![format!("service.{namespace}.svc.{zone}")];
+        if served.pods {
+            names.push(format!("{}.{namespace}.pod.{zone}", self.pod_ip().replace('.', "-")));
         }
-        names.extend(shown.set.map(|set| format!("import.{place}.svc.{set}")));
+        names.extend(served.clusterset.map(|set| format!("import.{namespace}.svc.{set}")));
         let deadline = Instant::now() + timeout;
         names.iter().try_for_each(|name| wait_for_address(server, name, deadline))
     }
@@ -126,12 +126,12 @@ fn wait_for_address(server: SocketAddr, name: &str, deadline: Instant) -> Result
     query.extend(Name::parse(name)?.wire());
     query.extend([0, 1, 0, 1]);
     loop {
-        let outcome = client::ask(server, Transport::Udp, &query, Duration::from_millis(500))?;
+        let outcome = client::query(server, Transport::Udp, &query, Duration::from_millis(500))?;
         if outcome.reply().is_some_and(|reply| !Message::decode(reply).answer.is_empty()) {
             return Ok(());
         }
         if Instant::now() >= deadline {
-            return Err(Error::new(format!("{server} never had an address for {name}")));
+            return Err(Error::new(format!("{server} did not return an address for {name}")));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

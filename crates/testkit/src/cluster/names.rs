@@ -1,4 +1,4 @@
-//! Names to ask for about a cluster: every shape of name over the objects it has, and near misses of each.
+//! Query names for a cluster: every form of name for its objects, and near misses of each.
 //!
 //! The pools go to [`crate::query::Generator`], which adds types, case, EDNS and further misses.
 
@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::generate::OUTSIDE;
 use super::objects::{label_of, list, name_of, namespace_of, text};
-use super::stored::Stored;
+use super::stored::StoredObjects;
 use crate::name::Name;
 use crate::query::Pool;
 use crate::random::Random;
@@ -26,17 +26,17 @@ pub use outside::outside;
 pub use reverse::reverse;
 pub use search_paths::search_paths;
 
-/// The zones whose names are asked for.
+/// The zones to query.
 #[derive(Clone, Copy, Debug)]
 pub struct Zones<'a> {
     /// Zones of the cluster itself.
     pub cluster: &'a [&'a str],
-    /// Zones of the cluster set.
+    /// Zones of the ClusterSet.
     pub set: &'a [&'a str],
 }
 
-/// One pool per shape. The seed chooses what is asked in the wrong place.
-pub fn pools(stored: &Stored, zones: Zones<'_>, seed: u64) -> Vec<Pool> {
+/// One pool per form of name. The seed selects the near misses.
+pub fn pools(stored: &StoredObjects, zones: Zones<'_>, seed: u64) -> Vec<Pool> {
     let mut random = Random::new(seed);
     let mut pools = Vec::new();
     for zone in zones.cluster {
@@ -64,15 +64,15 @@ pub fn pools(stored: &Stored, zones: Zones<'_>, seed: u64) -> Vec<Pool> {
     pools
 }
 
-/// What a made-up name cannot be is left out: some objects have names that no label can hold.
+/// Leaves out invalid names: some objects have names longer than a label.
 fn pool(weight: u32, names: Vec<String>) -> Pool {
     let names: BTreeSet<Name> = names.iter().filter_map(|name| Name::parse(name).ok()).collect();
     Pool { weight, names: names.into_iter().collect() }
 }
 
-/// Names that a zone has whatever the cluster holds, and what lies beside them.
-fn fixed(stored: &Stored, zone: &str) -> Vec<String> {
-    const FRONT: &[&str] = &[
+/// Names that exist in every zone, and near misses of them.
+fn fixed(stored: &StoredObjects, zone: &str) -> Vec<String> {
+    const PREFIXES: &[&str] = &[
         "",
         "svc.",
         "pod.",
@@ -100,7 +100,7 @@ fn fixed(stored: &Stored, zone: &str) -> Vec<String> {
         "kubernetes.default.",
         "kubernetes.",
     ];
-    let mut names: Vec<String> = FRONT.iter().map(|front| format!("{front}{zone}")).collect();
+    let mut names: Vec<String> = PREFIXES.iter().map(|prefix| format!("{prefix}{zone}")).collect();
     for namespace in &stored.namespaces {
         let namespace = name_of(namespace);
         for kind in ["svc", "pod"] {
@@ -112,11 +112,11 @@ fn fixed(stored: &Stored, zone: &str) -> Vec<String> {
     names
 }
 
-/// Which slices belong to which Service, by a label.
+/// Slices by namespace and Service, according to a label.
 struct Slices<'a>(BTreeMap<(&'a str, &'a str), Vec<&'a Value>>);
 
 impl<'a> Slices<'a> {
-    fn by(stored: &'a Stored, label: &str) -> Self {
+    fn by(stored: &'a StoredObjects, label: &str) -> Self {
         let mut slices: BTreeMap<_, Vec<&Value>> = BTreeMap::new();
         for slice in &stored.slices {
             if let Some(service) = label_of(slice, label) {
@@ -145,9 +145,9 @@ mod tests {
     use crate::cluster::generate::{self, Size};
     use crate::cluster::objects::Resource;
 
-    /// As if an API server had stored it.
-    fn stored() -> Stored {
-        let mut stored = Stored::default();
+    /// Objects as an API server would store them.
+    fn stored() -> StoredObjects {
+        let mut stored = StoredObjects::default();
         for object in generate::cluster(1, Size { services: 60, pods: 30, imports: 12 }) {
             let mut body = object.body;
             body["metadata"]["namespace"] = object.namespace.as_str().into();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_comes() {
+    fn every_form_is_generated() {
         let zones = Zones { cluster: &["cluster.local"], set: &["clusterset.local"] };
         let pools = pools(&stored(), zones, 1);
         let all: Vec<String> = pools.iter().flat_map(|p| &p.names).map(Name::to_string).collect();

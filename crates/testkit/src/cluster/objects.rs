@@ -1,4 +1,4 @@
-//! The objects a test cluster is made of, as JSON, and where the API keeps them.
+//! The objects of a test cluster as JSON, and their API paths.
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ impl Resource {
     pub const ALL: [Self; 5] =
         [Self::Namespace, Self::Service, Self::EndpointSlice, Self::Pod, Self::ServiceImport];
 
-    /// As a manifest says it.
+    /// As in a manifest.
     pub fn kind(self) -> &'static str {
         self.row().0
     }
@@ -30,7 +30,7 @@ impl Resource {
         self.api_version().split_once('/').map_or("", |(group, _)| group)
     }
 
-    /// As the API's paths say it.
+    /// As in API paths.
     pub fn plural(self) -> &'static str {
         self.row().2
     }
@@ -45,12 +45,12 @@ impl Resource {
         }
     }
 
-    /// The path of all of them; of one namespace if it has a name.
+    /// The path of all objects, or of those in `namespace` unless it is empty.
     pub fn collection(self, namespace: &str) -> String {
         collection(self.api_version(), self.plural(), namespace)
     }
 
-    /// The path of one of them.
+    /// The path of one object.
     pub fn path(self, namespace: &str, name: &str) -> String {
         format!("{}/{name}", self.collection(namespace))
     }
@@ -67,13 +67,13 @@ pub fn collection(api_version: &str, plural: &str, namespace: &str) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
     pub resource: Resource,
-    /// Empty for what has none.
+    /// Empty for cluster-scoped objects.
     pub namespace: String,
     pub name: String,
     pub body: Value,
-    /// Written through the status subresource once the object is there.
+    /// Written through the status subresource after creation.
     pub status: Option<Value>,
-    /// Deleted at once, but held by a finalizer: it stays as one that is going.
+    /// Deleted after creation, but kept as terminating by a finalizer.
     pub terminating: bool,
 }
 
@@ -104,12 +104,10 @@ pub fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// Name of an object.
 pub fn name_of(object: &Value) -> &str {
     text(object, "/metadata/name")
 }
 
-/// Namespace of an object.
 pub fn namespace_of(object: &Value) -> &str {
     text(object, "/metadata/namespace")
 }

@@ -1,4 +1,4 @@
-//! A cluster as its API server tells it: every object a DNS server may read, listed back.
+//! The objects of a cluster as listed by its API server.
 
 use std::collections::BTreeSet;
 
@@ -8,18 +8,18 @@ use super::Api;
 use super::objects::{self, Resource};
 use crate::error::Result;
 
-/// All objects by kind, with what the API server has added to them.
+/// All objects by kind, with the API server's defaults.
 #[derive(Clone, Debug, Default)]
-pub struct Stored {
+pub struct StoredObjects {
     pub namespaces: Vec<Value>,
     pub services: Vec<Value>,
     pub slices: Vec<Value>,
     pub pods: Vec<Value>,
-    /// None where ServiceImports are not installed.
+    /// Empty where ServiceImports are not installed.
     pub imports: Vec<Value>,
 }
 
-impl Stored {
+impl StoredObjects {
     pub fn read(api: &Api) -> Result<Self> {
         let mut stored = Self::default();
         for resource in Resource::ALL {
@@ -54,26 +54,26 @@ impl Stored {
         }
     }
 
-    /// What either of two moments holds, each version of an object once: names to ask for that were there or are.
-    pub fn and(mut self, later: &Self) -> Self {
+    /// The union of two lists, each version of an object once, to query both old and current names.
+    pub fn union(mut self, later: &Self) -> Self {
         for resource in Resource::ALL {
-            let mine = self.of_mut(resource);
-            let known: BTreeSet<String> = mine.iter().map(version).collect();
-            mine.extend(
-                later.of(resource).iter().filter(|object| !known.contains(&version(object))).cloned(),
+            let items = self.of_mut(resource);
+            let versions: BTreeSet<String> = items.iter().map(version).collect();
+            items.extend(
+                later.of(resource).iter().filter(|object| !versions.contains(&version(object))).cloned(),
             );
         }
         self
     }
 }
 
-/// Which object it is, and at which time.
+/// Identifies an object and its version.
 fn version(object: &Value) -> String {
     let field = |name: &str| objects::text(object, name).to_owned();
     field("/metadata/uid") + "/" + &field("/metadata/resourceVersion")
 }
 
-/// Items of a list do not say what they are; files must.
+/// Adds kind and API version, which items of a list lack and files need.
 fn typed(resource: Resource, mut item: Value) -> Value {
     if let Some(fields) = item.as_object_mut() {
         fields.insert("apiVersion".into(), resource.api_version().into());

@@ -1,5 +1,4 @@
-//! Tokens of service accounts with any time of expiry, signed as the API server itself signs them. It gives none for
-//! less than ten minutes.
+//! Signs service account tokens with any expiry, as the API server does, which issues none for less than ten minutes.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,7 +14,7 @@ use serde_json::{Value, json};
 use super::objects::{name_of, namespace_of, text};
 use crate::error::{Context, Result};
 
-/// For so long after its expiry the API server takes a token: clocks differ.
+/// The API server accepts a token for this long after its expiry, as clocks differ.
 const LEEWAY: Duration = Duration::from_secs(60);
 
 /// Signs tokens of one service account.
@@ -26,7 +25,7 @@ pub struct Signer {
 }
 
 impl Signer {
-    /// With the key in a file, for an account as the API server has stored it.
+    /// `key` is a file; `account` is the ServiceAccount as stored by the API server.
     pub(super) fn new(key: &Path, account: Value, issuer: &str) -> Result<Self> {
         let der = PrivatePkcs8KeyDer::from_pem_file(key).context(key.display())?;
         let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, der.secret_pkcs8_der())
@@ -34,7 +33,7 @@ impl Signer {
         Ok(Self { key, account, issuer: issuer.to_owned() })
     }
 
-    /// A token that the API server takes until a time, to the second.
+    /// A token that the API server accepts until a time, to the second.
     pub fn token(&self, until: SystemTime) -> Result<String> {
         let until = until.duration_since(UNIX_EPOCH).context("the time of expiry")?;
         let expires = until.saturating_sub(LEEWAY);

@@ -1,12 +1,11 @@
-//! Tells two replies apart, and in words.
+//! Compares two replies and lists the differences as text.
 //!
-//! Equal are replies that no client could tell apart for a reason: name compression never matters, the
-//! order of records inside a section only if asked, a SOA's serial (CoreDNS makes it from the time)
-//! not unless asked, and a TTL may be one second off where caches count down.
+//! Name compression never counts as a difference, the order of records inside a section and a SOA's serial
+//! (CoreDNS derives it from the time) only on request, and a TTL may be one second off where caches count down.
 
 use std::fmt;
 
-use crate::client::{Outcome, Silence};
+use crate::client::{Failure, Outcome};
 use crate::message::{Message, Opt, Record, hex};
 use crate::mnemonic;
 use crate::query::GeneratedQuery;
@@ -14,26 +13,26 @@ use crate::query::GeneratedQuery;
 /// What counts as a difference.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The order of records inside a section.
+    /// The order of records inside a section counts.
     pub strict_order: bool,
     /// A TTL may be one second off, since two caches do not fill in the same instant.
     pub cached_ttl: bool,
     /// TTLs do not count at all.
     pub any_ttl: bool,
-    /// SOA serials.
+    /// SOA serials count.
     pub serials: bool,
-    /// Over TCP, closing instead of saying nothing.
+    /// Over TCP, closing differs from not answering.
     pub closing: bool,
 }
 
-/// One line of a difference: what only the left or only the right server said.
+/// One line of a difference: a part of only the left or only the right reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     Left(String),
     Right(String),
 }
 
-/// A question on which two servers disagree.
+/// A query that two servers answer differently.
 #[derive(Clone, Debug)]
 pub struct Difference {
     pub names: [String; 2],
@@ -44,8 +43,8 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Whether both replies are truncated and hold other records only: of those in no order, which ones fit is
-    /// chance, and a server may differ from itself.
+    /// Whether both replies are truncated and differ only in their records: records are unordered, so which of
+    /// them fit is random, and a server may differ from itself.
     pub fn is_of_truncation(&self) -> bool {
         const TC: u16 = 0x0200;
         let truncated =
@@ -86,19 +85,19 @@ pub fn differences(left: &Outcome, right: &Outcome, options: &Options) -> Vec<Li
             replies(&Message::decode(left), &Message::decode(right), options)
         }
         (Outcome::NoAnswer(a), Outcome::NoAnswer(b)) if a == b || !options.closing => Vec::new(),
-        _ => vec![Line::Left(in_a_word(left)), Line::Right(in_a_word(right))],
+        _ => vec![Line::Left(summary(left)), Line::Right(summary(right))],
     }
 }
 
-fn in_a_word(outcome: &Outcome) -> String {
+fn summary(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Reply(bytes) => {
             let reply = Message::decode(bytes);
             format!("a reply: {} [{}]", mnemonic::of_rcode(reply.rcode()), reply.flags())
         }
-        Outcome::NoAnswer(Silence::TimedOut) => "no answer".into(),
-        Outcome::NoAnswer(Silence::Closed) => "no answer, connection closed".into(),
-        Outcome::NoAnswer(Silence::Refused) => "no answer, nobody listens".into(),
+        Outcome::NoAnswer(Failure::TimedOut) => "no answer".into(),
+        Outcome::NoAnswer(Failure::Closed) => "no answer, connection closed".into(),
+        Outcome::NoAnswer(Failure::Refused) => "no answer, connection refused".into(),
     }
 }
 
@@ -146,7 +145,7 @@ fn rest_facts(message: &Message) -> Vec<String> {
     facts
 }
 
-/// Facts whose order counts: those at the same place and equal are left out.
+/// Facts whose order counts: equal ones at the same index are left out.
 fn ordered(lines: &mut Vec<Line>, left: Vec<String>, right: Vec<String>) {
     for i in 0..left.len().max(right.len()) {
         let (l, r) = (left.get(i), right.get(i));
@@ -172,8 +171,8 @@ fn records(lines: &mut Vec<Line>, section: &str, left: &[Record], right: &[Recor
         }
         return;
     }
-    // Each left record takes one right record away. A record that has an exact twin takes that one, so
-    // that a TTL's tolerance does not pair records crosswise; sections are small, and equal ones (by far
+    // Pairs each left record with one right record. A record with an exact twin gets that one, so
+    // that the TTL tolerance does not pair records crosswise; sections are small, and equal ones (by far
     // the most) take the shortcut.
     if left == right {
         return;
@@ -311,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_difference_is_found() {
+    fn finds_every_kind_of_difference() {
         let addr = |last: u8, ttl: u8| record(POINTER, 1, ttl, &[10, 0, 0, last]);
         type Case = (Outcome, &'static str);
         let cases: Vec<Case> = vec![
@@ -367,7 +366,7 @@ mod tests {
                 "-edns size 1232\n-edns version 0\n-edns flags DO 0x0\n-edns NSID 78\n-edns EXPIRE \n",
             ),
             (changed(|r| r.tail.push(0xaa)), "+trailing bytes aa\n"),
-            (Outcome::NoAnswer(Silence::TimedOut), "-a reply: NOERROR [qr,aa,rd]\n+no answer\n"),
+            (Outcome::NoAnswer(Failure::TimedOut), "-a reply: NOERROR [qr,aa,rd]\n+no answer\n"),
         ];
         for (right, expected) in cases {
             assert_eq!(diff(&right, &Options::default()), expected);
@@ -375,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_differ_may_differ() {
+    fn tolerated_differences() {
         let default = Options::default();
         let uncompressed = changed(|r| r.sections[0][0] = record(OWNER, 1, 30, &[10, 0, 0, 1]));
         let reordered = changed(|r| r.sections[0].reverse());
@@ -397,8 +396,8 @@ mod tests {
     }
 
     #[test]
-    fn silence() {
-        let (quiet, closed) = (Outcome::NoAnswer(Silence::TimedOut), Outcome::NoAnswer(Silence::Closed));
+    fn no_answer_and_closing() {
+        let (quiet, closed) = (Outcome::NoAnswer(Failure::TimedOut), Outcome::NoAnswer(Failure::Closed));
         assert_eq!(differences(&quiet, &closed, &Options::default()), []);
         let strict = Options { closing: true, ..Options::default() };
         assert_eq!(differences(&quiet, &closed, &strict).len(), 2);
@@ -406,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_replies_are_compared_by_their_bytes() {
+    fn compares_invalid_replies_by_their_bytes() {
         let cut = |n: usize| match base().outcome() {
             Outcome::Reply(mut bytes) => {
                 bytes.truncate(bytes.len() - n);
@@ -419,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn shown_as_a_small_diff() {
+    fn printed_as_a_diff() {
         let right = changed(|r| r.bits |= 3);
         let difference = Difference {
             names: ["coredns".into(), "rhumb".into()],
@@ -429,7 +428,7 @@ mod tests {
                 description: "udp QUERY a.org. IN A".into(),
             },
             lines: differences(&base().outcome(), &right, &Options::default()),
-            outcomes: [Outcome::NoAnswer(Silence::TimedOut), Outcome::Reply(vec![1])],
+            outcomes: [Outcome::NoAnswer(Failure::TimedOut), Outcome::Reply(vec![1])],
         };
         assert_eq!(
             difference.to_string(),

@@ -1,4 +1,4 @@
-//! OPT records as clients send them, from the usual to the absurd.
+//! OPT records of clients, usual and unusual.
 
 use crate::mnemonic;
 use crate::random::Random;
@@ -11,14 +11,14 @@ const KEEPALIVE: u16 = 11;
 const PADDING: u16 = 12;
 const EDE: u16 = 15;
 
-/// An OPT record and what it says.
+/// An OPT record and its description.
 pub(super) fn opt(random: &mut Random) -> (Vec<u8>, String) {
     let size: u16 =
         *random.weighted(&[(5, 1232), (4, 4096), (2, 512), (1, 511), (1, 0), (1, 65535), (1, 1400)]);
     let version: u8 = if random.chance(0.04) { 1 } else { 0 };
     let mut flags: u16 = if random.chance(0.35) { 0x8000 } else { 0 };
     if random.chance(0.03) {
-        // Bits without a meaning: to be ignored, and not echoed.
+        // Reserved bits: servers must ignore and not echo them.
         flags |= random.between(1, 0x7fff) as u16;
     }
     let count = *random.weighted(&[(6, 0), (3, 1), (1, 2), (1, 3)]);

@@ -1,11 +1,11 @@
-//! Messages that break the rules, each in one named way.
+//! Malformed messages, each in one named way.
 
 use super::{Draft, edns, header};
 use crate::random::Random;
 
 macro_rules! malformations {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// One way to get a query wrong.
+        /// One way to malform a query.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Malformation { $($(#[$doc])* $variant,)* }
 
@@ -21,21 +21,21 @@ macro_rules! malformations {
 
 malformations! {
     ShortHeader = "short header",
-    /// Twelve octets that promise a question.
+    /// Twelve octets with a QDCOUNT of 1.
     HeaderOnly = "header only",
     CutQuestion = "cut question",
     CutOpt = "cut OPT",
     NoQuestion = "qdcount 0, nothing else",
-    /// The question's bytes are there, and not counted.
+    /// The question is present, but QDCOUNT is 0.
     UncountedQuestion = "qdcount 0, question there",
     TwoQuestions = "two questions",
-    /// The second question's name points at the first's: valid compression where nobody uses it.
+    /// The second question's name points at the first's: valid, unusual compression.
     TwoQuestionsCompressed = "two questions, second compressed",
     AdditionalMissing = "arcount too large",
     AnswerMissing = "ancount without records",
     AuthorityMissing = "nscount without records",
     EveryCountHuge = "all counts 65535",
-    /// A pointer back into the header, at an octet that is zero: a valid name, if backward is all one asks.
+    /// A pointer back into the header, at an octet that is zero: valid for a decoder that only checks the direction.
     PointerIntoHeader = "pointer into the header",
     PointerToItself = "pointer to itself",
     PointerLoop = "two pointers in a loop",
@@ -61,7 +61,7 @@ malformations! {
 const OPT_SIZE: u16 = 1232;
 
 impl Malformation {
-    /// The query of `draft`, gone wrong. Its OPT record, if any, is kept where the shape allows.
+    /// The query of `draft`, malformed. Keeps its OPT record, if any, where possible.
     pub(super) fn apply(self, random: &mut Random, draft: &Draft) -> Vec<u8> {
         let additional = u16::from(draft.opt.is_some());
         let question = draft.question();
@@ -72,7 +72,7 @@ impl Malformation {
             wire
         };
         let with = |counts, parts: &[&[u8]]| whole(draft.bits, counts, parts);
-        // A question whose name is `name`, taken as bytes.
+        // A question whose name is these bytes.
         let named = |name: &[u8]| {
             let tail = &question[draft.name.wire().len()..];
             with([1, 0, 0, additional], &[name, tail, &opt])
@@ -107,7 +107,7 @@ impl Malformation {
             Self::PointerToItself => named(&[0xc0, 12]),
             Self::PointerLoop => named(&[0xc0, 14, 0xc0, 12]),
             Self::PointerForward => {
-                // To a name behind the question.
+                // Points to a name behind the question.
                 let target = (12 + 2 + 4) as u8;
                 with([1, 0, 0, 0], &[&[0xc0, target], &question[draft.name.wire().len()..], b"\x03foo\x00"])
             }
@@ -160,7 +160,7 @@ impl Malformation {
     }
 }
 
-/// An A record that says it has `length` octets and has `octets`.
+/// An A record with RDLENGTH `length` and `octets` octets of data.
 fn address(length: u8, octets: usize) -> Vec<u8> {
     let mut wire = b"\x03foo\x00\x00\x01\x00\x01\x00\x00\x00\x1e\x00".to_vec();
     wire.push(length);

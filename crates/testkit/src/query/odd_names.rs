@@ -1,9 +1,9 @@
-//! Names that no zone has, and names near those that one has.
+//! Unusual names, and names near existing ones.
 
 use crate::name::Name;
 use crate::random::Random;
 
-/// A name at the edges of what is a name.
+/// An unusual name: at a size limit, binary, or with special characters.
 pub(super) fn any(random: &mut Random) -> Name {
     match random.below(12) {
         0 => Name::root(),
@@ -17,7 +17,7 @@ pub(super) fn any(random: &mut Random) -> Name {
                 .collect();
             of(&labels)
         }
-        // Characters that must be escaped when shown, and those that look like other things.
+        // Characters that presentation format escapes, or that look like syntax.
         3 => of(&[br#"a.b"c;d\e f"#.to_vec(), b"(x)@$".to_vec(), b"org".to_vec()]),
         4 => of(&[b"*".to_vec(), b"example".to_vec(), b"org".to_vec()]),
         5 => of(&[b"\0".to_vec(), vec![0xff; 3], b"\xc3\xa4".to_vec()]),
@@ -34,7 +34,7 @@ pub(super) fn any(random: &mut Random) -> Name {
     }
 }
 
-/// A name one step away: below, above, beside, or below by a wildcard. Stays within 255 octets.
+/// A name one label away: below, above, beside, or a wildcard below. Stays within 255 octets.
 pub(super) fn near(random: &mut Random, name: &Name) -> Name {
     let mut labels: Vec<Vec<u8>> = name.labels().map(<[u8]>::to_vec).collect();
     match random.below(6) {
@@ -52,7 +52,7 @@ pub(super) fn near(random: &mut Random, name: &Name) -> Name {
     if near.wire().len() > 255 { name.clone() } else { near }
 }
 
-/// 0x20 mixing: each letter in a case of its own.
+/// 0x20 mixing: each letter in random case.
 pub(super) fn mixed_case(random: &mut Random, name: &Name) -> Name {
     let labels: Vec<Vec<u8>> = name
         .labels()

@@ -1,4 +1,4 @@
-//! Objects as the protobuf of the API: alone, in lists, in events.
+//! Encodes objects in the API's protobuf: single, in lists, in events.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::cluster::objects::{Object, Resource, list, text};
 
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Some time; nobody here reads it.
+/// An arbitrary time.
 const CREATED: m::Time = m::Time { seconds: 1_790_000_000 };
 
-/// What an API server writes about who set which fields. Readers have to get past it in every object.
+/// Managed fields as an API server stores them. Readers have to skip them in every object.
 const FIELDS: &str = r#"{"f:addressType":{},"f:endpoints":{},"f:metadata":{"f:annotations":{".":{},"f:endpoints.kubernetes.io/last-change-trigger-time":{}},"f:generateName":{},"f:labels":{".":{},"f:endpointslice.kubernetes.io/managed-by":{},"f:kubernetes.io/service-name":{}}},"f:ports":{}}"#;
 
 /// An object at a version, without envelope.
@@ -23,12 +23,12 @@ pub fn object(object: &Object, version: u64) -> Vec<u8> {
         Resource::Service => service(metadata, &object.body).encode_to_vec(),
         Resource::EndpointSlice => slice(metadata, &object.body).encode_to_vec(),
         Resource::Pod => pod(metadata, object).encode_to_vec(),
-        // ServiceImports have no protobuf; as far as this server goes they are names.
+        // ServiceImports have no protobuf; only their metadata is encoded.
         Resource::Namespace | Resource::ServiceImport => m::Namespace { metadata }.encode_to_vec(),
     }
 }
 
-/// Part of a list; `next` asks for the rest.
+/// A page of a list; `next` is the continue token.
 pub fn page(resource: Resource, items: Vec<Vec<u8>>, version: u64, next: String) -> Vec<u8> {
     let metadata = m::ListMeta { resource_version: version.to_string(), next };
     envelope(resource, "List", m::List { metadata, items }.encode_to_vec())
@@ -43,8 +43,8 @@ pub fn event(resource: Resource, kind: &str, object: Vec<u8>) -> Vec<u8> {
     frame
 }
 
-/// The frame that says: the list is complete, at this version.
-pub fn list_ends(resource: Resource, version: u64) -> Vec<u8> {
+/// The bookmark that ends a streamed list at this version.
+pub fn end_of_list(resource: Resource, version: u64) -> Vec<u8> {
     let metadata = m::ObjectMeta {
         resource_version: version.to_string(),
         annotations: [("k8s.io/initial-events-end".to_owned(), "true".to_owned())].into(),

@@ -1,10 +1,10 @@
-//! HTTP/1.1, as much of it as clients of the API use: GET without a body, answers whole or in chunks.
+//! Minimal HTTP/1.1 for API clients: GET without a body, responses whole or chunked.
 
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::net::TcpStream;
 
-use super::Trouble;
-use super::request::{self, Wanted};
+use super::Fault;
+use super::request::{self, Request};
 use super::store::{Store, Watch};
 use crate::error::Result;
 
@@ -12,18 +12,18 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 const NOTHING_ELSE: &str = "the script has nothing else";
 
-/// How much of what is waiting goes out in one chunk.
+/// Maximum size of a chunk.
 const CHUNK: usize = 64 << 10;
 
-/// Serves a connection until its peer has had enough.
+/// Serves a connection until its peer closes it.
 pub fn serve(stream: &TcpStream, store: &Store) -> Result<()> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
     let mut writer = BufWriter::with_capacity(CHUNK, stream);
-    while let Some((target, takes_protobuf)) = head(&mut reader)? {
-        let wanted = request::read(&target);
-        match wanted.as_ref().and_then(|(resource, _)| Some((*resource, store.trouble_with(*resource)?))) {
-            Some((resource, Trouble::Forbidden)) => {
+    while let Some((target, accepts_protobuf)) = head(&mut reader)? {
+        let request = request::read(&target);
+        match request.as_ref().and_then(|(resource, _)| Some((*resource, store.fault_of(*resource)?))) {
+            Some((resource, Fault::Forbidden)) => {
                 let (kind, group) = (resource.plural(), resource.group());
                 let message = format!(
                     "{kind} is forbidden: User \"x\" cannot list resource \"{kind}\" in API group \"{group}\" at the \
@@ -32,27 +32,27 @@ pub fn serve(stream: &TcpStream, store: &Store) -> Result<()> {
                 refuse(&mut writer, "403 Forbidden", "Forbidden", 403, &message)?;
                 continue;
             }
-            Some((_, Trouble::Unauthorized)) => {
+            Some((_, Fault::Unauthorized)) => {
                 refuse(&mut writer, "401 Unauthorized", "Unauthorized", 401, "Unauthorized")?;
                 continue;
             }
-            // The peer has to hang up.
-            Some((_, Trouble::Silence)) => {
+            // Waits until the peer closes the connection.
+            Some((_, Fault::Silence)) => {
                 reader.read_to_end(&mut Vec::new())?;
                 return Ok(());
             }
-            Some((_, Trouble::Unfinished)) | None => {}
+            Some((_, Fault::Unfinished)) | None => {}
         }
-        match wanted {
+        match request {
             None => refuse(&mut writer, "404 Not Found", "NotFound", 404, NOTHING_ELSE)?,
-            Some(_) if !takes_protobuf => {
+            Some(_) if !accepts_protobuf => {
                 refuse(&mut writer, "406 Not Acceptable", "NotAcceptable", 406, NOTHING_ELSE)?;
             }
-            Some((resource, Wanted::List { limit, from })) => {
+            Some((resource, Request::List { limit, from })) => {
                 answer(&mut writer, "200 OK", PROTOBUF, &store.page(resource, limit, from))?;
             }
-            Some((resource, Wanted::Stream)) => return watch(writer, store.stream(resource)),
-            Some((resource, Wanted::Watch { version })) => match store.watch(resource, version) {
+            Some((resource, Request::Stream)) => return watch(writer, store.stream(resource)),
+            Some((resource, Request::Watch { version })) => match store.watch(resource, version) {
                 Some(changes) => return watch(writer, changes),
                 None => refuse(&mut writer, "410 Gone", "Expired", 410, NOTHING_ELSE)?,
             },
@@ -61,21 +61,21 @@ pub fn serve(stream: &TcpStream, store: &Store) -> Result<()> {
     Ok(())
 }
 
-/// What is asked for, and whether protobuf will do; none when the peer has gone.
+/// The request target, and whether the client accepts protobuf; none when the peer has closed.
 fn head(reader: &mut impl BufRead) -> Result<Option<(String, bool)>> {
     let mut line = String::new();
     if reader.read_line(&mut line)? == 0 {
         return Ok(None);
     }
     let target = line.split(' ').nth(1).unwrap_or_default().to_owned();
-    let mut takes_protobuf = false;
+    let mut accepts_protobuf = false;
     loop {
         line.clear();
         reader.read_line(&mut line)?;
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        takes_protobuf |= name.eq_ignore_ascii_case("accept") && value.contains(PROTOBUF);
+        accepts_protobuf |= name.eq_ignore_ascii_case("accept") && value.contains(PROTOBUF);
     }
-    Ok(Some((target, takes_protobuf)))
+    Ok(Some((target, accepts_protobuf)))
 }
 
 fn refuse(writer: &mut impl Write, status: &str, reason: &str, code: u16, message: &str) -> Result<()> {
@@ -97,7 +97,7 @@ fn answer(writer: &mut impl Write, status: &str, content_type: &str, body: &[u8]
     Ok(writer.flush()?)
 }
 
-/// Sends events until nobody reads them or there are no more.
+/// Sends events until the peer closes or the watch ends.
 fn watch(mut writer: impl Write, watch: Watch) -> Result<()> {
     let content_type = format!("{PROTOBUF};stream=watch");
     write!(writer, "HTTP/1.1 200 OK\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n")?;
@@ -123,7 +123,7 @@ fn watch(mut writer: impl Write, watch: Watch) -> Result<()> {
     Ok(writer.flush()?)
 }
 
-/// An empty chunk would be the last one.
+/// Sends a chunk unless it is empty: an empty one would end the body.
 fn send(writer: &mut impl Write, chunk: &mut Vec<u8>) -> Result<()> {
     if chunk.is_empty() {
         return Ok(());

@@ -1,6 +1,6 @@
-//! Messages of the Kubernetes API as protobuf, as much of them as a DNS server's objects have.
+//! Protobuf messages of the Kubernetes API, with the fields that a DNS server's objects have.
 //!
-//! Not those that Rhumb reads with, on purpose: a mistake there must not be made here as well.
+//! Deliberately not Rhumb's own definitions: a mistake there must not be repeated here.
 
 use std::collections::BTreeMap;
 
@@ -162,7 +162,7 @@ pub struct EndpointPort {
     pub port: Option<i32>,
 }
 
-/// What every message travels in, behind four octets of magic.
+/// The envelope of every message, behind four octets of magic.
 #[derive(Clone, PartialEq, Message)]
 pub struct Unknown {
     #[prost(message, required, tag = "1")]
@@ -191,7 +191,7 @@ pub struct List {
 pub struct ListMeta {
     #[prost(string, tag = "2")]
     pub resource_version: String,
-    /// Asks for the next page; empty after the last one.
+    /// The continue token; empty on the last page.
     #[prost(string, tag = "3")]
     pub next: String,
 }

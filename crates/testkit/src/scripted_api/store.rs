@@ -1,13 +1,13 @@
-//! The objects, encoded, and those who want to hear of changes to them.
+//! The encoded objects, and the watches on them.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Trouble, encode};
+use super::{Fault, encode};
 use crate::cluster::objects::{Object, Resource};
 
-/// One frame of a watch; all who watch share it.
+/// One frame of a watch, shared by all watches.
 pub type Frame = Arc<[u8]>;
 
 #[derive(Default)]
@@ -19,21 +19,21 @@ pub struct Store {
 struct State {
     version: u64,
     kinds: BTreeMap<Resource, Kind>,
-    troubles: BTreeMap<Resource, Trouble>,
+    faults: BTreeMap<Resource, Fault>,
 }
 
 #[derive(Default)]
 struct Kind {
     /// By namespace and name, as an API server lists them.
     objects: BTreeMap<(String, String), Vec<u8>>,
-    /// Of the last change.
+    /// Version of the last change.
     version: u64,
     watchers: Vec<Sender<Frame>>,
 }
 
-/// A watch, from the side of the connection it goes out on.
+/// A watch, as seen by its connection.
 pub struct Watch {
-    /// What is there already, if that was wanted.
+    /// The existing objects, if requested.
     pub first: Vec<Frame>,
     pub changes: Receiver<Frame>,
 }
@@ -55,7 +55,7 @@ impl Store {
         }
     }
 
-    /// A page of a list. Pages are not of one moment, as those of a real server are.
+    /// A page of a list. Unlike a real server's, the pages are not of one version.
     pub fn page(&self, resource: Resource, limit: Option<usize>, from: usize) -> Vec<u8> {
         let mut state = self.lock();
         let version = state.version;
@@ -67,30 +67,30 @@ impl Store {
         encode::page(resource, items, version, next)
     }
 
-    pub fn trouble(&self, resource: Resource, trouble: Trouble) {
-        self.lock().troubles.insert(resource, trouble);
+    pub fn fault(&self, resource: Resource, fault: Fault) {
+        self.lock().faults.insert(resource, fault);
     }
 
-    pub fn trouble_with(&self, resource: Resource) -> Option<Trouble> {
-        self.lock().troubles.get(&resource).copied()
+    pub fn fault_of(&self, resource: Resource) -> Option<Fault> {
+        self.lock().faults.get(&resource).copied()
     }
 
     /// A list as a watch.
     pub fn stream(&self, resource: Resource) -> Watch {
         let mut state = self.lock();
         let version = state.version;
-        let ends = state.troubles.get(&resource) != Some(&Trouble::Unfinished);
+        let ends = state.faults.get(&resource) != Some(&Fault::Unfinished);
         let kind = state.kinds.entry(resource).or_default();
         let objects = kind.objects.values();
         let mut first: Vec<Frame> =
             objects.map(|object| encode::event(resource, "ADDED", object.clone()).into()).collect();
         if ends {
-            first.push(encode::list_ends(resource, version).into());
+            first.push(encode::end_of_list(resource, version).into());
         }
         Watch { first, changes: kind.watch() }
     }
 
-    /// None if something has changed since: what it was is not kept.
+    /// None if something has changed since: there is no history.
     pub fn watch(&self, resource: Resource, version: u64) -> Option<Watch> {
         let mut state = self.lock();
         let kind = state.kinds.entry(resource).or_default();
@@ -102,7 +102,7 @@ impl Store {
     }
 
     /// Ends all watches.
-    pub fn hang_up(&self) {
+    pub fn close_watches(&self) {
         self.lock().kinds.values_mut().for_each(|kind| kind.watchers.clear());
     }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::ScriptedApi;
 use super::message as m;
-use super::request::{Wanted, read};
+use super::request::{Request, read};
 use crate::cluster::objects::{Object, Resource};
 
 const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
@@ -23,7 +23,7 @@ fn slice(name: &str, address: &str) -> Object {
     Object::new(Resource::EndpointSlice, "shop", name, body)
 }
 
-/// Asks for it and gives head and body of the answer; of a watch all until it ends, if that is waited for.
+/// Sends a request and returns head and body of the response; with `to_the_end` a watch until it ends.
 fn ask(api: &ScriptedApi, target: &str, accept: &str, to_the_end: bool) -> (String, Vec<u8>) {
     let mut stream = TcpStream::connect(api.addr).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
@@ -31,7 +31,7 @@ fn ask(api: &ScriptedApi, target: &str, accept: &str, to_the_end: bool) -> (Stri
     let mut reader = BufReader::new(stream);
     let (mut head, mut body) = (String::new(), Vec::new());
     while !head.ends_with("\r\n\r\n") {
-        assert!(reader.read_line(&mut head).unwrap() > 0, "it hung up in the head");
+        assert!(reader.read_line(&mut head).unwrap() > 0, "connection closed in the head");
     }
     match head.lines().find_map(|line| line.strip_prefix("content-length: ")) {
         Some(length) => {
@@ -72,7 +72,7 @@ fn events(mut body: &[u8]) -> Vec<(String, String, String)> {
 
 #[test]
 fn requests() {
-    let list = |limit, from| Wanted::List { limit, from };
+    let list = |limit, from| Request::List { limit, from };
     for (target, expected) in [
         ("/api/v1/services", Some((Resource::Service, list(None, 0)))),
         (
@@ -82,11 +82,11 @@ fn requests() {
         ("/api/v1/namespaces?limit=0", Some((Resource::Namespace, list(None, 0)))),
         (
             "/api/v1/services?watch=true&resourceVersion=12",
-            Some((Resource::Service, Wanted::Watch { version: 12 })),
+            Some((Resource::Service, Request::Watch { version: 12 })),
         ),
         (
             "/apis/discovery.k8s.io/v1/endpointslices?sendInitialEvents=true&watch=1",
-            Some((Resource::EndpointSlice, Wanted::Stream)),
+            Some((Resource::EndpointSlice, Request::Stream)),
         ),
         ("/api/v1/secrets", None),
         ("/version", None),
@@ -96,7 +96,7 @@ fn requests() {
 }
 
 #[test]
-fn lists_come_in_pages() {
+fn lists_have_pages() {
     let api = ScriptedApi::start(["a", "b", "c"].map(|name| slice(name, "10.0.0.1"))).unwrap();
     let mut names = Vec::new();
     for (asked, next) in [("?limit=2", "2"), ("?limit=2&continue=2", "")] {
@@ -117,7 +117,7 @@ fn lists_come_in_pages() {
 }
 
 #[test]
-fn a_watch_tells_what_is_and_what_changes() {
+fn streamed_list_sends_objects_then_changes() {
     let api = ScriptedApi::start([slice("a", "10.0.0.1")]).unwrap();
     let target = format!("{SLICES}?watch=true&sendInitialEvents=true");
     std::thread::scope(|scope| {
@@ -129,7 +129,7 @@ fn a_watch_tells_what_is_and_what_changes() {
         }
         api.apply(&slice("a", "10.0.0.2"));
         api.apply(&slice("b", "10.0.0.3"));
-        api.store.hang_up();
+        api.store.close_watches();
         let (head, body) = watching.join().unwrap();
         assert!(head.contains("stream=watch"), "{head}");
         let expected = [
@@ -146,7 +146,7 @@ fn a_watch_tells_what_is_and_what_changes() {
 }
 
 #[test]
-fn what_it_cannot_do_is_refused() {
+fn unsupported_requests_are_refused() {
     let api = ScriptedApi::start([slice("a", "10.0.0.1"), slice("b", "10.0.0.1")]).unwrap();
     for (target, accept, status) in [
         ("/api/v1/secrets", PROTOBUF, "404"),

@@ -1,4 +1,4 @@
-//! Records from lines of text, `www.example. 300 IN A 192.0.2.1`, as far as tests write them.
+//! Parses records such as `www.example. 300 IN A 192.0.2.1`, for the types that tests use.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -9,7 +9,7 @@ use crate::name::Name;
 /// A record of a scripted answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// `None` stands for the name that is asked, in the client's spelling; `@` in text.
+    /// `None` stands for the query name, in the client's case; `@` in text.
     pub owner: Option<Name>,
     pub rtype: u16,
     pub ttl: u32,
@@ -17,7 +17,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Owner, TTL, `IN`, type and data. Data of types not known here are written `\# LENGTH HEX`.
+    /// Owner, TTL, `IN`, type and data. Data of other types are written `\# LENGTH HEX` (RFC 3597).
     pub fn parse(text: &str) -> Result<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [owner, ttl, "IN", rtype, data @ ..] = words.as_slice() else {
@@ -54,10 +54,14 @@ fn parse_data(rtype: u16, words: &[&str]) -> Result<Vec<u8>> {
     if let ["\\#", length, hex @ ..] = words {
         let hex = hex.concat();
         for at in (0..hex.len()).step_by(2) {
-            let pair = hex.get(at..at + 2).ok_or_else(|| Error::new("half an octet"))?;
+            let pair = hex.get(at..at + 2).ok_or_else(|| Error::new("odd number of hex digits"))?;
             data.push(u8::from_str_radix(pair, 16).context(pair)?);
         }
-        return if *length == data.len().to_string() { Ok(data) } else { Err(Error::new("another length")) };
+        return if *length == data.len().to_string() {
+            Ok(data)
+        } else {
+            Err(Error::new("data differ from the length"))
+        };
     }
     match (rtype, words) {
         (1, [address]) => data.extend(address.parse::<Ipv4Addr>().context(address)?.octets()),
@@ -87,7 +91,7 @@ fn parse_data(rtype: u16, words: &[&str]) -> Result<Vec<u8>> {
                 data.extend_from_slice(text.as_bytes());
             }
         }
-        _ => return Err(Error::new("not the data of this type")),
+        _ => return Err(Error::new("invalid data for this type")),
     }
     Ok(data)
 }

@@ -9,15 +9,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::step::{Action, actions};
-use super::{Accept, Seen, Shared, locked};
+use super::{Accept, ReceivedQuery, Shared, locked};
 use crate::client::Transport;
 use crate::error::{Context, Result};
 use crate::message::Message;
 
-/// The open connections by their other end.
+/// The open connections by peer address.
 type Connections = Arc<Mutex<BTreeMap<SocketAddr, TcpStream>>>;
 
-/// The port, open. Dropping it closes the port before it returns.
+/// The open port. Dropping it closes the port before it returns.
 pub(super) struct Running {
     addr: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -56,7 +56,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
-        // Both threads wait in the kernel; a packet and a connection wake them.
+        // A packet and a connection wake the blocked threads.
         if let Ok(socket) = UdpSocket::bind((self.addr.ip(), 0)) {
             let _ = socket.send_to(&[], self.addr);
         }
@@ -76,7 +76,7 @@ fn serve_udp(
 ) {
     let mut buffer = vec![0; 65_535];
     while !stop.load(Ordering::SeqCst) {
-        // A reply that was refused shows up here; the next query may be fine.
+        // An ICMP error for an earlier reply shows up here; the next query may be fine.
         let Ok((n, from)) = socket.recv_from(&mut buffer) else { continue };
         for action in take(shared, &buffer[..n], Transport::Udp, from) {
             let (from_socket, packet, after) = match action {
@@ -88,7 +88,7 @@ fn serve_udp(
                 let _ = from_socket.send_to(&packet, from);
                 continue;
             }
-            // Weak, so that a delayed answer does not keep a port that was switched off.
+            // Weak, so that a delayed answer does not keep a switched-off port open.
             let from_socket = Arc::downgrade(from_socket);
             shared.timer.after(after, move || {
                 if let Some(socket) = from_socket.upgrade() {
@@ -174,15 +174,15 @@ fn sleep_until(when: Instant) {
     }
 }
 
-/// Remembers the query and says what to do about it. What is no query at all is neither counted nor answered.
+/// Records the query and returns the actions for it. Invalid packets are neither recorded nor answered.
 fn take(shared: &Shared, packet: &[u8], transport: Transport, from: SocketAddr) -> Vec<Action> {
     let query = Message::decode(packet);
     let Some(question) = query.questions.first() else { return Vec::new() };
     let name = question.name.to_string();
     let silent = shared.silent.load(Ordering::SeqCst);
-    // A query nobody answers does not use up the script.
+    // While silenced, queries do not advance the script.
     let step = (!silent).then(|| shared.step_for(&name));
     let (at, qtype, id) = (Instant::now(), question.qtype, query.id);
-    shared.remember(Seen { name, qtype, id, transport, from, at, packet: packet.to_vec() });
+    shared.record(ReceivedQuery { name, qtype, id, transport, from, at, packet: packet.to_vec() });
     step.map(|step| actions(&step, &query, transport)).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What a scripted upstream does with one query, and the packets it makes for it.
+//! The steps of a script, and the packets they send.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use crate::client::Transport;
 use crate::error::{Context, Result};
 use crate::message::Message;
 
-/// What forged packets hold; whoever sees it in an answer was fooled.
+/// The address in forged packets; a server that answers with it was fooled.
 pub const FORGED: [u8; 4] = [203, 0, 113, 66];
 
-/// What happens to one query.
+/// How one query is handled.
 #[derive(Clone, Debug)]
 pub enum Step {
     Reply(Reply),
-    /// A and AAAA records of the asked name; nothing for other types.
+    /// A and AAAA records of the query name; NODATA for other types.
     Addresses(Vec<IpAddr>, u32),
     /// NOERROR without any record.
     Lame,
@@ -26,7 +26,7 @@ pub enum Step {
     Delay(Duration, Box<Step>),
     /// Empty with TC over UDP, the step over TCP.
     Truncated(Box<Step>),
-    /// More than the client can take over UDP, without TC.
+    /// More than the client's UDP size, without TC.
     Oversize,
     /// A forged answer under another id.
     WrongId,
@@ -34,27 +34,27 @@ pub enum Step {
     WrongQuestion,
     /// A forged answer from another socket; over TCP nothing.
     WrongPort,
-    /// The question in lower case, as servers answer that do not keep its spelling.
+    /// The question in lower case, as from servers that do not keep its case.
     LowerCase(Box<Step>),
     /// Octets that are no message.
     Garbage,
-    /// The right header and question, then counts that promise what is not there.
+    /// The right header and question, but counts of missing records.
     Broken,
     /// Less than a header.
     Short,
     /// All of them, one after the other.
     All(Vec<Step>),
-    /// Over TCP octet by octet with a pause after each; over UDP the step.
+    /// Over TCP one octet at a time with a pause after each; over UDP the step.
     SlowDrip(Duration, Box<Step>),
     /// Over TCP the connection is closed; over UDP silence.
     Close,
 }
 
-/// An answer in full. Flags other than those given are QR, RD and CD as in the query, and RA.
+/// A complete reply. Its flags are QR, RA, and RD and CD as in the query, plus those given.
 #[derive(Clone, Debug, Default)]
 pub struct Reply {
     pub rcode: u16,
-    /// Set on top of the usual: 0x0400 is AA, 0x0020 AD.
+    /// Additional flags: 0x0400 is AA, 0x0020 AD.
     pub flags: u16,
     pub answer: Vec<Record>,
     pub authority: Vec<Record>,
@@ -66,7 +66,7 @@ impl Reply {
         Self { rcode, ..Self::default() }
     }
 
-    /// Adds records to the answer, one per line of text; blank lines count for nothing.
+    /// Adds records to the answer, one per line of text; blank lines are ignored.
     pub fn answer(mut self, lines: &str) -> Result<Self> {
         self.answer.extend(records(lines)?);
         Ok(self)
@@ -114,7 +114,7 @@ impl Step {
     }
 }
 
-/// Something to do about a query. The delays of all actions begin with the query.
+/// A reaction to a query. The delays of all actions start with the query.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     Send { packet: Vec<u8>, after: Duration, drip: Option<Duration> },
@@ -122,7 +122,7 @@ pub(super) enum Action {
     Close { after: Duration },
 }
 
-/// What the step asks for, for this query.
+/// The actions of a step for this query.
 pub(super) fn actions(step: &Step, query: &Message, transport: Transport) -> Vec<Action> {
     let mut actions = Vec::new();
     plan(step, query, transport, Duration::ZERO, None, &mut actions);
@@ -162,7 +162,7 @@ fn plan(
         }
         Step::WrongQuestion => {
             let mut packet = encode(query, &forged());
-            // One letter of the first label, or of the root's absent one the type.
+            // Changes one letter of the first label or, for the root, the type.
             match packet[12] {
                 0 => packet[14] ^= 1,
                 _ => packet[13] = if packet[13] == b'x' { b'y' } else { b'x' },
@@ -213,7 +213,7 @@ fn addresses_for(query: &Message, addresses: &[IpAddr], ttl: u32) -> Reply {
     Reply { answer: answer.collect(), ..Reply::default() }
 }
 
-/// As many addresses as it takes to pass what the client announced.
+/// Enough addresses to exceed the client's announced size.
 fn oversize(query: &Message) -> Reply {
     let room = query.opts.first().map_or(512, |opt| opt.size.max(512));
     let record = |i: u16| {
@@ -223,7 +223,7 @@ fn oversize(query: &Message) -> Reply {
     Reply { answer: (0..room / 16 + 1).map(record).collect(), ..Reply::default() }
 }
 
-/// The packet: the question as it was asked, and an OPT if there was one.
+/// Encodes the packet with the question as received, and an OPT if the query had one.
 fn encode(query: &Message, reply: &Reply) -> Vec<u8> {
     let bits = 0x8080 | query.bits & 0x7910 | reply.flags | reply.rcode & 0xf;
     let opt = query.opts.first();
@@ -249,7 +249,7 @@ fn encode(query: &Message, reply: &Reply) -> Vec<u8> {
         packet.extend([0, 0, 41]);
         packet.extend(1232u16.to_be_bytes());
         packet.extend([(reply.rcode >> 4) as u8, 0]);
-        // DO comes back as it was sent.
+        // DO is copied from the query.
         packet.extend((opt.flags & 0x8000).to_be_bytes());
         packet.extend([0, 0]);
     }

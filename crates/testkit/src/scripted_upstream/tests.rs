@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use super::step::FORGED;
 use super::*;
-use crate::client::{self, Outcome, Silence, Transport};
+use crate::client::{self, Failure, Outcome, Transport};
 use crate::message::Message;
 use crate::name::Name;
 
@@ -23,12 +23,12 @@ fn query(name: &str, qtype: u16, id: u16, size: Option<u16>) -> Vec<u8> {
     packet
 }
 
-fn ask(upstream: &ScriptedUpstream, transport: Transport, name: &str, wait: Duration) -> Outcome {
-    client::ask(upstream.addr(), transport, &query(name, 1, 7, None), wait).unwrap()
+fn query_upstream(upstream: &ScriptedUpstream, transport: Transport, name: &str, wait: Duration) -> Outcome {
+    client::query(upstream.addr(), transport, &query(name, 1, 7, None), wait).unwrap()
 }
 
-/// The outcome in one line: code, flags and answers, or what else came.
-fn told(outcome: &Outcome) -> String {
+/// The outcome in one line: code, flags and answers, or the failure.
+fn describe(outcome: &Outcome) -> String {
     let bytes = match outcome {
         Outcome::NoAnswer(silence) => return format!("{silence:?}"),
         Outcome::Reply(bytes) => bytes,
@@ -97,27 +97,35 @@ fn steps() {
         name[..1].make_ascii_uppercase();
         for (transport, expected) in [(Transport::Udp, udp), (Transport::Tcp, tcp.unwrap_or(udp))] {
             let wait = if expected == "TimedOut" { SHORT } else { LONG };
-            assert_eq!(told(&ask(&upstream, transport, &name, wait)), expected, "{label} {transport:?}");
+            assert_eq!(
+                describe(&query_upstream(&upstream, transport, &name, wait)),
+                expected,
+                "{label} {transport:?}"
+            );
         }
         assert_eq!(upstream.count(&name), 2, "{label}");
     }
     for (label, step, octets) in [("garbage", Step::Garbage, 40), ("short", Step::Short, 2)] {
         upstream.on(label, [step]);
-        let outcome = ask(&upstream, Transport::Udp, label, LONG);
+        let outcome = query_upstream(&upstream, Transport::Udp, label, LONG);
         assert_eq!(outcome.reply().unwrap().len(), octets, "{label}");
     }
     assert_eq!(FORGED, [203, 0, 113, 66]);
 }
 
 #[test]
-fn scripts_go_step_by_step_and_whole_names_first() {
+fn scripts_advance_and_whole_names_take_precedence() {
     let upstream = ScriptedUpstream::start().unwrap();
     upstream.on("www", [Step::Servfail, Step::Lame]);
     upstream.on("www.example.org", [Step::Rcode(3)]);
     upstream.otherwise([Step::Rcode(4)]);
     let rcodes =
-        ["www.example.com.", "WWW.example.net.", "www.example.com.", "www.EXAMPLE.org.", "other.", "."]
-            .map(|name| Message::decode(ask(&upstream, Transport::Udp, name, LONG).reply().unwrap()).rcode());
+        ["www.example.com.", "WWW.example.net.", "www.example.com.", "www.EXAMPLE.org.", "other.", "."].map(
+            |name| {
+                Message::decode(query_upstream(&upstream, Transport::Udp, name, LONG).reply().unwrap())
+                    .rcode()
+            },
+        );
     assert_eq!(rcodes, [2, 0, 0, 3, 4, 4]);
     assert_eq!((upstream.total(), upstream.count("www.example.com")), (6, 2));
     let seen = upstream.seen();
@@ -147,7 +155,7 @@ fn edns_and_types() {
 }
 
 #[test]
-fn delays_do_not_hold_others_up() {
+fn delays_do_not_block_other_queries() {
     let upstream = ScriptedUpstream::start().unwrap();
     let late = Step::Lame.delayed(Duration::from_millis(300));
     upstream.on("slow", [late]);
@@ -155,9 +163,11 @@ fn delays_do_not_hold_others_up() {
     let start = Instant::now();
     std::thread::scope(|scope| {
         for _ in 0..20 {
-            scope.spawn(|| assert!(ask(&upstream, Transport::Udp, "slow.", LONG).reply().is_some()));
+            scope.spawn(|| {
+                assert!(query_upstream(&upstream, Transport::Udp, "slow.", LONG).reply().is_some())
+            });
         }
-        assert!(ask(&upstream, Transport::Udp, "fast.", LONG).reply().is_some());
+        assert!(query_upstream(&upstream, Transport::Udp, "fast.", LONG).reply().is_some());
         assert!(start.elapsed() < Duration::from_millis(250));
     });
     let took = start.elapsed();
@@ -165,24 +175,27 @@ fn delays_do_not_hold_others_up() {
 }
 
 #[test]
-fn off_silent_and_on_again() {
+fn switch_off_silence_and_switch_on() {
     let upstream = ScriptedUpstream::start().unwrap();
     upstream.otherwise([Step::Lame]);
     for round in 0..3 {
         upstream.switch_off();
         for transport in [Transport::Udp, Transport::Tcp] {
-            let outcome = ask(&upstream, transport, "a.", LONG);
-            assert_eq!(outcome, Outcome::NoAnswer(Silence::Refused), "{round} {transport:?}");
+            let outcome = query_upstream(&upstream, transport, "a.", LONG);
+            assert_eq!(outcome, Outcome::NoAnswer(Failure::Refused), "{round} {transport:?}");
         }
         upstream.switch_on().unwrap();
         for transport in [Transport::Udp, Transport::Tcp] {
-            assert!(ask(&upstream, transport, "a.", LONG).reply().is_some(), "{round} {transport:?}");
+            assert!(
+                query_upstream(&upstream, transport, "a.", LONG).reply().is_some(),
+                "{round} {transport:?}"
+            );
         }
     }
     upstream.silence();
-    assert_eq!(told(&ask(&upstream, Transport::Udp, "a.", SHORT)), "TimedOut");
+    assert_eq!(describe(&query_upstream(&upstream, Transport::Udp, "a.", SHORT)), "TimedOut");
     upstream.switch_on().unwrap();
-    assert!(ask(&upstream, Transport::Udp, "a.", LONG).reply().is_some());
+    assert!(query_upstream(&upstream, Transport::Udp, "a.", LONG).reply().is_some());
     assert_eq!(upstream.total(), 8);
 }
 
@@ -197,7 +210,7 @@ fn connections_can_be_closed() {
     upstream.accept(Accept::CloseAfterAnswer);
     assert_eq!(answered(&upstream), 1);
     upstream.accept(Accept::Close);
-    assert_eq!(told(&ask(&upstream, Transport::Tcp, "a.", LONG)), "Closed");
+    assert_eq!(describe(&query_upstream(&upstream, Transport::Tcp, "a.", LONG)), "Closed");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Things to be done later, by one thread: a thousand delayed answers must not be a thousand threads.
+//! Runs delayed jobs on one thread: a thousand delayed answers must not need a thousand threads.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// Ends with its handle; what is still to be done then is left out.
+/// Ends with its handle; pending jobs are dropped.
 pub(super) struct Timer {
     jobs: Sender<(Instant, Job)>,
 }
@@ -16,7 +16,7 @@ impl Timer {
     pub(super) fn start() -> Self {
         let (jobs, arriving) = mpsc::channel::<(Instant, Job)>();
         thread::spawn(move || {
-            // Told apart by their order where they are due at the same time.
+            // The number orders jobs that are due at the same time.
             let mut waiting: BTreeMap<(Instant, u64), Job> = BTreeMap::new();
             for order in 0.. {
                 let pause = waiting.first_key_value().map_or(Duration::from_secs(3600), |((due, _), _)| {
@@ -39,7 +39,7 @@ impl Timer {
     }
 
     pub(super) fn after(&self, delay: Duration, job: impl FnOnce() + Send + 'static) {
-        // Nobody listens any more only when the thread died, and then the test fails anyway.
+        // Fails only if the thread panicked, and then the test fails anyway.
         let _ = self.jobs.send((Instant::now() + delay, Box::new(job)));
     }
 }

@@ -1,4 +1,4 @@
-//! The real API server and external-dns start and do what tests need of them.
+//! The real API server and external-dns start and work as tests need.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use testkit::peers::Peer;
 use testkit::process::Process;
 
 #[test]
-fn objects_are_kept_apart_and_survive_a_restart() {
+fn objects_are_separate_and_survive_a_restart() {
     if Peer::Etcd.for_test().is_none() || Peer::KubeApiserver.for_test().is_none() {
         return;
     }
@@ -37,7 +37,7 @@ fn objects_are_kept_apart_and_survive_a_restart() {
 
     one.stop().unwrap();
     assert!(one.api().get(path).is_err());
-    one.start_again().unwrap();
+    one.restart().unwrap();
     assert_eq!(one.api().get(path).unwrap()["spec"]["clusterIP"], "10.96.7.7");
     one.api().delete(path).unwrap();
     assert!(one.api().get(path).is_err());
@@ -47,7 +47,7 @@ fn objects_are_kept_apart_and_survive_a_restart() {
 
 #[test]
 #[ignore = "external-dns takes minutes to build; part of make test-long PART=observers"]
-fn external_dns_tells_its_version() {
+fn external_dns_prints_its_version() {
     let Some(binary) = Peer::ExternalDns.for_test() else { return };
     let mut command = Command::new(binary);
     command.arg("--version");

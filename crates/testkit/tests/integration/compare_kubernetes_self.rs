@@ -1,12 +1,12 @@
-//! CoreDNS against itself on a made-up cluster: the API server takes all that is made up, and whatever the
-//! comparison finds here is a fault of the comparison.
+//! CoreDNS against itself on a generated cluster: the API server accepts all generated objects, and any difference
+//! found here is a fault of the comparison.
 
 use std::time::{Duration, Instant};
 
 use testkit::cluster::generate::{self, Size};
 use testkit::cluster::names::{self, Zones};
 use testkit::cluster::objects::Resource;
-use testkit::cluster::{Cluster, Stored, load, manifests};
+use testkit::cluster::{Cluster, StoredObjects, load, manifests};
 use testkit::compare::Comparison;
 use testkit::peers::Peer;
 use testkit::query::{Generator, Options};
@@ -39,7 +39,7 @@ fn equals_itself() {
     load::load(cluster.api(), &objects).unwrap();
     println!("{} objects in {:?}", objects.len(), began.elapsed());
 
-    let stored = Stored::read(cluster.api()).unwrap();
+    let stored = StoredObjects::read(cluster.api()).unwrap();
     for object in &objects {
         let found = stored.of(object.resource).iter().any(|stored| {
             stored.pointer("/metadata/name") == Some(&object.name.as_str().into())
@@ -71,6 +71,6 @@ fn equals_itself() {
         .check(generator, 1_500);
     println!("{:?}, {} silent", report.rcodes, report.silent);
     for rcode in ["NOERROR", "NXDOMAIN"] {
-        assert!(report.rcodes[rcode] > 200, "{rcode} seldom came: {:?}", report.rcodes);
+        assert!(report.rcodes[rcode] > 200, "{rcode} was too rare: {:?}", report.rcodes);
     }
 }

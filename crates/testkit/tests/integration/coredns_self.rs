@@ -1,4 +1,4 @@
-//! CoreDNS against itself: whatever the comparison finds here is a fault of the comparison.
+//! CoreDNS against itself: any difference found here is a fault of the comparison.
 
 use testkit::compare::{Comparison, Line};
 use testkit::peers::Peer;
@@ -48,18 +48,18 @@ fn equals_itself() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
-    let left = DnsServer::start_anywhere(Kind::CoreDns, COREFILE).unwrap();
-    let right = DnsServer::start_anywhere(Kind::CoreDns, COREFILE).unwrap();
+    let left = DnsServer::start_on_free_port(Kind::CoreDns, COREFILE).unwrap();
+    let right = DnsServer::start_on_free_port(Kind::CoreDns, COREFILE).unwrap();
     let generator = Generator::from_env(pools(), Options { malformed: 0.1, ..Options::default() });
     let report =
         Comparison::new(("left", left.addr()), ("right", right.addr())).lanes(16).check(generator, 500);
     println!("{} silent, {:?}", report.silent, report.rcodes);
-    assert_eq!(report.asked, 500);
+    assert_eq!(report.queries, 500);
     for rcode in ["NOERROR", "NXDOMAIN", "REFUSED", "FORMERR"] {
         assert!(report.rcodes.contains_key(rcode), "{rcode} never came: {:?}", report.rcodes);
     }
 
-    // The logs tell the same, too. The last lines may still be on their way.
+    // The logs are equal, too. The last lines may not be in the pipe yet.
     std::thread::sleep(std::time::Duration::from_millis(300));
     let lines = |server: &DnsServer| logs::query_lines(server.process().lines().iter().map(String::as_str));
     let (left, right) = (lines(&left), lines(&right));
@@ -69,13 +69,13 @@ fn equals_itself() {
 }
 
 #[test]
-fn another_configuration_is_told_apart() {
+fn finds_differences_of_another_configuration() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
     let other = COREFILE.replace("10.0.0.1 a.example.org", "10.0.0.9 a.example.org");
-    let left = DnsServer::start_anywhere(Kind::CoreDns, COREFILE).unwrap();
-    let right = DnsServer::start_anywhere(Kind::CoreDns, &other).unwrap();
+    let left = DnsServer::start_on_free_port(Kind::CoreDns, COREFILE).unwrap();
+    let right = DnsServer::start_on_free_port(Kind::CoreDns, &other).unwrap();
     let comparison = Comparison::new(("left", left.addr()), ("right", right.addr()));
     let generator = || Generator::new(1, pools(), Options::default());
     let report = comparison.run(generator(), 200).unwrap();
@@ -89,16 +89,16 @@ fn another_configuration_is_told_apart() {
 }
 
 #[test]
-fn a_bad_corefile_is_told_with_its_error() {
+fn bad_corefile_is_reported_with_its_error() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
-    let e = DnsServer::start_anywhere(Kind::CoreDns, ".:{port} {\n    nosuchplugin\n}\n").err().unwrap();
+    let e = DnsServer::start_on_free_port(Kind::CoreDns, ".:{port} {\n    nosuchplugin\n}\n").err().unwrap();
     assert!(e.to_string().contains("nosuchplugin"), "{e}");
 }
 
 #[test]
-fn a_short_load_is_measured() {
+fn measures_a_short_load() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
@@ -106,7 +106,7 @@ fn a_short_load_is_measured() {
         println!("skipped: dnsperf is not installed");
         return;
     }
-    let server = DnsServer::start_anywhere(Kind::CoreDns, COREFILE).unwrap();
+    let server = DnsServer::start_on_free_port(Kind::CoreDns, COREFILE).unwrap();
     let mut load = dnsperf::Load::new(server.addr(), "a.example.org A\nc.example.org A\n");
     load.duration = std::time::Duration::from_secs(1);
     load.rate = Some(200);

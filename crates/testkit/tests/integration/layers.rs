@@ -1,4 +1,4 @@
-//! The crates depend on each other as ARCHITECTURE.md says.
+//! The dependencies between crates match ARCHITECTURE.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -49,7 +49,7 @@ fn the_table_only_points_down() {
     }
 }
 
-/// The rows of the crate table: a name in backticks, what it holds, what it may use.
+/// The rows of the crate table: a name in backticks, its content, the crates it may use.
 fn rows(architecture: &str) -> impl Iterator<Item = (String, BTreeSet<String>)> {
     let table = architecture.lines().skip_while(|line| !line.starts_with("| crate |")).skip(2);
     table.take_while(|line| line.starts_with('|')).map(|line| {

@@ -1,4 +1,4 @@
-//! Tests of this crate from outside, a module per subject: one binary, since each costs a link of everything.
+//! Integration tests, a module per subject: one binary, since each binary costs a link of everything.
 
 mod cluster;
 mod compare_kubernetes_self;

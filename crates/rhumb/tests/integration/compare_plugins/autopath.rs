@@ -1,4 +1,4 @@
-//! Search paths from a file, with plugins behind that answer, deny, fail and drop.
+//! Search paths from a file, with plugins below that answer, deny, fail and drop.
 
 use testkit::compare::{Difference, Line};
 
@@ -36,7 +36,7 @@ const NAMES: &[&str] = &[
     ".",
 ];
 
-/// Sees through the log that those above ask once.
+/// The log shows that each query is logged once.
 const BLOCK: &str = ".:{port} {\n bind 127.0.0.1\n errors\n log\n autopath AUTOPATH\n hosts hosts {\n  fallthrough FALL\n }\n BELOW\n}\n";
 
 fn set(autopath: &str, fall: &str, below: &str) -> Set {
@@ -44,19 +44,19 @@ fn set(autopath: &str, fall: &str, below: &str) -> Set {
     Set { corefile: corefile.leak(), files: FILES, names: NAMES, ..PLAIN }
 }
 
-/// What `hosts` does not have fails there, without a word why.
+/// Names missing in `hosts` fail there without an error message.
 #[test]
 fn autopath_from_a_file() {
     check(&set("resolv.conf", "elsewhere.net", ""));
 }
 
-/// Everybody gets an answer in the first domain.
+/// Every name is answered in the first domain.
 #[test]
 fn autopath_above_whoami() {
     check(&set("example.org resolv.conf", "", "whoami"));
 }
 
-/// Where a template refuses a name the search goes on; where an ACL does, it ends.
+/// REFUSED from a template continues the search; REFUSED from acl ends it.
 #[test]
 fn autopath_above_refusals() {
     let refuse = |name: &str, code: &str| {
@@ -81,7 +81,7 @@ fn autopath_of_no_domain() {
     check(&set("empty.conf", "example.org", "any\n chaos\n minimal"));
 }
 
-/// Of several lines the last one says which zones, and each what it alone says.
+/// Of several lines the last one sets the zones; other options accumulate.
 #[test]
 fn autopath_twice() {
     check(&set(
@@ -91,7 +91,7 @@ fn autopath_twice() {
     ));
 }
 
-/// Each domain passes the plugins below on its own.
+/// The plugins below see each domain's query separately.
 #[test]
 fn autopath_above_acl() {
     let acl = "acl b.example.org {\n  block type A\n  filter type AAAA\n  drop type TXT\n }\n acl a.example.org {\n  drop type MX\n }";
@@ -103,13 +103,13 @@ fn autopath_of_erratic() {
     check(&set("@erratic", "", "acl a.example.org {\n  drop\n }\n erratic {\n  drop 0\n  large\n }"));
 }
 
-/// Whether the answers that are logged are the same; see [`meant`].
-pub fn is_logged_alike(qtype: &str, name: &str) -> bool {
+/// Whether the logged answers are equal; see [`intended`].
+pub fn is_logged_equally(qtype: &str, name: &str) -> bool {
     name != "a.example.org." && !["AXFR", "IXFR"].contains(&qtype)
 }
 
 /// Differences in docs/differences.md; the domain is the first one of all paths here.
-pub fn meant(difference: &Difference) -> Option<&'static str> {
+pub fn intended(difference: &Difference) -> Option<&'static str> {
     const DOMAIN: &str = " a.example.org. ";
     let description = difference.query.description.to_lowercase();
     let text = |line: &Line| match line {

@@ -1,4 +1,4 @@
-//! AAAA out of A.
+//! `dns64`: AAAA synthesized from A.
 
 use super::families::{BOTH, Set, changed_question, check};
 
@@ -11,7 +11,7 @@ fn dns64_for_ipv6_clients() {
 }
 
 #[test]
-fn dns64_for_everybody_with_another_prefix() {
+fn dns64_for_all_clients_with_another_prefix() {
     check(&Set {
         corefile: "example.org:{port} {\n bind 127.0.0.1 ::1\n log\n dns64 {\n prefix 2001:db8:64:1::/48\n allow_ipv4\n }\n forward . {upstream}\n}\n\
                    .:{port} {\n bind 127.0.0.1 ::1\n log\n dns64 {\n allow_ipv4\n prefix ::ffff:0:0/96\n }\n hosts hosts {\n fallthrough\n }\n whoami\n}\n",
@@ -27,7 +27,7 @@ fn dns64_translates_all() {
     });
 }
 
-/// Options behind a prefix are not read; one that is called `prefix` is, as another directive.
+/// Options after a prefix are ignored, except `prefix`, which counts as another directive.
 #[test]
 fn dns64_prefix_and_options() {
     check(&Set {
@@ -38,7 +38,7 @@ fn dns64_prefix_and_options() {
 }
 
 #[test]
-fn dns64_among_others() {
+fn dns64_with_other_plugins() {
     check(&Set {
         corefile: ".:{port} {\n bind 127.0.0.1 ::1\n errors\n nsid the one\n bufsize 700\n local\n dns64 {\n allow_ipv4\n }\n any\n loadbalance\n \
                    rewrite name exact both.example.org four.example.org\n rewrite name suffix .hosts.example .hosts.example answer auto\n \
@@ -46,7 +46,7 @@ fn dns64_among_others() {
                    cache 30\n header {\n response set ra\n }\n minimal\n hosts hosts {\n fallthrough\n }\n forward . {upstream}\n}\n",
         cached: true,
         logged: false,
-        meant: |difference| {
+        intended: |difference| {
             let chance =
                 || difference.is_of_truncation().then_some("which records fit is chance after a shuffle");
             changed_question(difference).or_else(chance)

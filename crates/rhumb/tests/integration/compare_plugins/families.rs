@@ -1,4 +1,4 @@
-//! What the sets of `dns64` and `siit` share: an upstream with all kinds of names, and clients of both families.
+//! Shared by the sets of `dns64` and `siit`: an upstream with all kinds of names, and clients of both families.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -13,15 +13,15 @@ use super::QUERIES;
 /// `{port}` is the server's, `{upstream}` the upstream's address.
 pub struct Set {
     pub corefile: &'static str,
-    /// Whom the questions go to; a client comes over the same family.
+    /// The queried address, which also sets the client's family.
     pub servers: &'static [&'static str],
     pub cached: bool,
     pub logged: bool,
-    pub meant: fn(&Difference) -> Option<&'static str>,
+    pub intended: fn(&Difference) -> Option<&'static str>,
 }
 
 pub const BOTH: Set =
-    Set { corefile: "", servers: &["127.0.0.1", "::1"], cached: false, logged: true, meant: |_| None };
+    Set { corefile: "", servers: &["127.0.0.1", "::1"], cached: false, logged: true, intended: |_| None };
 
 /// For both servers, beside the Corefile.
 const HOSTS: &[(&str, &str)] = &[(
@@ -99,7 +99,7 @@ const NAMES: &[&str] = &[
     "elsewhere.net",
 ];
 
-/// The types that matter, and some others.
+/// The relevant types, and some others.
 const TYPES: &[(u32, u16)] =
     &[(10, 1), (14, 28), (1, 16), (1, 5), (1, 255), (1, 12), (1, 6), (1, 65), (1, 0)];
 
@@ -129,7 +129,7 @@ fn upstream() -> DnsServer {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// With `rewrite` of the name below it, CoreDNS's reply has the name that was asked for below.
+/// With `rewrite` below it, CoreDNS's reply has the rewritten name.
 pub fn changed_question(difference: &Difference) -> Option<&'static str> {
     let question = |line: &Line| matches!(line, Line::Left(text) if text.starts_with("question "));
     difference
@@ -153,7 +153,7 @@ pub fn check(set: &Set) {
         DnsServer::start_with_files(kind, &corefile, port, HOSTS).unwrap_or_else(|error| panic!("{error}"))
     };
     let (coredns, rhumb) = (start(Kind::CoreDns), start(Kind::Rhumb));
-    let meant = set.meant;
+    let intended = set.intended;
     for server in set.servers {
         let ip: IpAddr = server.parse().expect("an address");
         let at = |server: &DnsServer| SocketAddr::new(ip, server.addr().port());
@@ -168,26 +168,26 @@ pub fn check(set: &Set) {
         let seed = generator.seed();
         let report = Comparison::new(("CoreDNS", at(&coredns)), ("Rhumb", at(&rhumb)))
             .lanes(if set.cached { 1 } else { 4 })
-            .others_beside()
+            .separate_other_opcodes()
             .options(compare::Options { cached_ttl: set.cached, ..compare::Options::default() })
-            // Longer than an upstream may take, unless silence is what is asked for.
+            // Longer than an upstream may take, unless the set expects no answers.
             .timeout(Duration::from_millis(if set.corefile.contains(" drop ") { 500 } else { 6_000 }))
-            .accept(move |difference| super::meant(difference).or_else(|| meant(difference)))
+            .accept(move |difference| super::intended(difference).or_else(|| intended(difference)))
             .check(generator, QUERIES);
         println!(
-            "{server}, seed {seed}: {} asked, {} silent, {:?}, accepted {:?}",
-            report.asked, report.silent, report.rcodes, report.accepted
+            "{server}, seed {seed}: {} queries, {} silent, {:?}, accepted {:?}",
+            report.queries, report.silent, report.rcodes, report.accepted
         );
-        assert_eq!(report.asked, QUERIES);
+        assert_eq!(report.queries, QUERIES);
     }
     if set.logged {
-        // The last lines may still be on their way to the pipe.
+        // The last lines may not be in the pipe yet.
         std::thread::sleep(Duration::from_millis(500));
-        // CoreDNS cuts what look-ups inside find to the client's size too.
+        // CoreDNS also truncates internal lookups to the client's size.
         let lines = |server: &DnsServer| {
             let mut lines = logs::query_lines(server.process().lines().iter().map(String::as_str));
             lines.retain(|line| !line.name.starts_with("many"));
-            lines.retain(|line| line.name.len() + "_udp.".len() < super::WHOAMI_LONGEST);
+            lines.retain(|line| line.name.len() + "_udp.".len() < super::WHOAMI_MAX_LENGTH);
             lines
         };
         let (left, right) = (lines(&coredns), lines(&rhumb));

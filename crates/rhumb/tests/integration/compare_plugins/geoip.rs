@@ -1,4 +1,4 @@
-//! Where clients are, seen in the query log.
+//! `geoip`: the metadata of clients, as seen in the query log.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -16,7 +16,7 @@ const LABELS: &str = "{/geoip/city/name}|{/geoip/country/name}|{/geoip/country/c
     {/geoip/continent/name}|{/geoip/continent/code}|{/geoip/subdivisions/code}|{/geoip/latitude}|{/geoip/longitude}|\
     {/geoip/timezone}|{/geoip/postalcode}|{/geoip/asn/number}|{/geoip/asn/org}|{/geoip/nosuch}|{/geoip}";
 
-/// The address looked up and what it is about, mostly told apart by numbers.
+/// A database record for a network; numbers distinguish the records.
 fn place(
     city: &str,
     code: &str,
@@ -63,7 +63,7 @@ fn cities() -> Vec<(&'static str, Value)> {
         ("127.4.0.0/16", place("Float", "XX", true, &["ONE"], Value::Float(52.2242), Value::Float(0.1))),
         ("127.5.0.0/16", map([("country", map([("iso_code", "DE".into())]))])),
         ("127.6.0.0/16", map([])),
-        // Not as it should be: nothing is known then.
+        // A malformed record: no metadata.
         ("127.7.0.0/16", place("Whole", "XX", true, &[], Value::Uint32(52), double(1.0))),
         (
             "127.8.0.0/16",
@@ -94,7 +94,7 @@ fn networks() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Clients of many addresses; with a client subnet now and then.
+/// Many client addresses; some queries have a client subnet.
 fn sources() -> Vec<IpAddr> {
     let mut sources: Vec<IpAddr> =
         (0..=11).map(|second| IpAddr::V4(Ipv4Addr::new(127, second, 0, 1))).collect();
@@ -149,7 +149,7 @@ fn check(database: &Database, options: &str, others: &str) {
     assert!(left.len() > QUERIES * 9 / 10, "only {} lines", left.len());
 }
 
-/// Asks from an address of one's own; the answer is waited for, or the log could miss the last ones.
+/// Queries from `source` and waits for the answer, so that the log is complete.
 fn ask(source: IpAddr, port: u16, query: &GeneratedQuery) {
     let server = match source {
         IpAddr::V4(_) => SocketAddr::from(([127, 0, 0, 1], port)),
@@ -170,14 +170,14 @@ fn geoip_city() {
     check(&Database::new("GeoLite2-City", cities()), "", "errors");
 }
 
-/// The client subnet is the one the client sent, whatever becomes of it below.
+/// Uses the client subnet as sent, even if plugins below change it.
 #[test]
 fn geoip_city_by_client_subnet() {
     let database = Database { record_size: 28, ..Database::new("GeoIP2-Enterprise", cities()) };
     check(&database, "edns-subnet", "rewrite edns0 subnet set 24 56");
 }
 
-/// IPv4 addresses in IPv6 form are nowhere in this one.
+/// This database lacks IPv4-mapped IPv6 addresses.
 #[test]
 fn geoip_asn_by_client_subnet() {
     let database = Database { mapped: false, ..Database::new("GeoLite2-ASN", networks()) };
@@ -195,9 +195,9 @@ fn geoip_without_ipv6() {
     check(&country, "edns-subnet", "");
 }
 
-/// What cannot be used is refused in the same words.
+/// Unusable databases are rejected with the same message.
 #[test]
-fn geoip_databases_that_are_refused() {
+fn geoip_rejects_unusable_databases() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
@@ -207,14 +207,14 @@ fn geoip_databases_that_are_refused() {
         (Database::new("UnknownDbType", cities()), false),
         (Database::new("GeoIP2-Domain", cities()), false),
         (Database::new("GeoIP2-Anonymous-IP", Vec::new()), false),
-        // The words about the record itself are each reader's own.
+        // The error about the record itself depends on the library.
         (Database::new("GeoLite2-City", bad), true),
     ] {
         let path = folder.path().join("test.mmdb");
         std::fs::write(&path, database.bytes()).expect("written");
         let corefile = format!(".:{{port}} {{\n bind 127.0.0.1\n geoip {}\n whoami\n}}\n", path.display());
         let [left, right] = [Kind::CoreDns, Kind::Rhumb].map(|kind| {
-            let error = match DnsServer::start_anywhere(kind, &corefile) {
+            let error = match DnsServer::start_on_free_port(kind, &corefile) {
                 Ok(_) => panic!("{kind:?} takes {}", database.database_type),
                 Err(error) => error.to_string(),
             };

@@ -1,4 +1,4 @@
-//! The order of addresses: at random, by weight, and by preferred networks.
+//! `loadbalance`: the order of addresses at random, by weight, and by preferred networks.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -32,10 +32,10 @@ const NAMES: &[&str] = &[
     "3.0.0.10.in-addr.arpa",
 ];
 
-/// A preference leaves nothing to chance where each address is alone in its network.
+/// Each address is alone in its network, so that the order is deterministic.
 const PREFERRED: &[&str] = &["one.example.org", "two.example.org", "three.example.org"];
 
-/// Served by a CoreDNS behind both.
+/// Served by a CoreDNS upstream of both.
 const ZONE: &str = "\
 $ORIGIN zone.example.\n\
 @ 3600 IN SOA ns hostmaster 1 7200 1800 86400 60\n@ 3600 IN NS ns\nns 300 IN A 10.0.0.53\n\
@@ -77,8 +77,8 @@ fn compare_servers([coredns, rhumb]: [DnsServer; 2], names: &[&str], strict_orde
     let report = Comparison::new(("CoreDNS", coredns.addr()), ("Rhumb", rhumb.addr()))
         .options(compare::Options { strict_order, ..compare::Options::default() })
         .check(generator, QUERIES);
-    println!("seed {seed}: {} asked, {} silent, {:?}", report.asked, report.silent, report.rcodes);
-    assert_eq!(report.asked, QUERIES);
+    println!("seed {seed}: {} queries, {} unanswered, {:?}", report.queries, report.silent, report.rcodes);
+    assert_eq!(report.queries, QUERIES);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn loadbalance_sets_of_records() {
     compare("weighted weights {\n reload 0s\n }", NAMES, false);
 }
 
-/// Networks in their order; an address of IPv4 in IPv6 form is IPv4.
+/// Networks in their order; an IPv4-mapped IPv6 address counts as IPv4.
 #[test]
 fn loadbalance_prefers_networks() {
     let networks = "prefer 10.1.0.0/16 192.0.2.0/24\n prefer fd00::/8 2001:db8:1::/48\n prefer 10.0.0.0/8";
@@ -99,9 +99,9 @@ fn loadbalance_prefers_networks() {
     );
 }
 
-/// Aliases come first, and addresses beside the answer are sorted too.
+/// CNAMEs come first, and addresses in the additional section are sorted too.
 #[test]
-fn loadbalance_behind_an_upstream() {
+fn loadbalance_with_an_upstream() {
     if Peer::CoreDns.for_test().is_none() {
         return;
     }
@@ -127,7 +127,7 @@ fn loadbalance_behind_an_upstream() {
     }
 }
 
-/// Where a network has several addresses, they are shuffled inside it: the same orders come.
+/// Several addresses of one network are shuffled: both servers produce the same orders.
 #[test]
 fn loadbalance_prefers_networks_of_many() {
     let policy = "{\n prefer 10.0.0.0/14\n }";
@@ -136,7 +136,7 @@ fn loadbalance_prefers_networks_of_many() {
     assert_eq!(left.keys().collect::<BTreeSet<_>>(), right.keys().collect::<BTreeSet<_>>());
 }
 
-/// The first address of as many answers as a set has, for each family; the shares are those of CoreDNS.
+/// Per family, the first addresses of many answers have the same distribution as CoreDNS's.
 #[test]
 fn loadbalance_draws_by_weight() {
     let weighted = "weighted weights";
@@ -144,7 +144,7 @@ fn loadbalance_draws_by_weight() {
         (weighted, "two.example.org", 1),
         (weighted, "three.example.org", 1),
         (weighted, "three.example.org", 28),
-        // Without weights in the file all are alike.
+        // Without weights in the file all are equal.
         (weighted, "four.example.org", 1),
         ("round_robin", "three.example.org", 1),
         ("round_robin", "three.example.org", 28),
@@ -162,14 +162,14 @@ fn loadbalance_draws_by_weight() {
         println!("{policy} {name} {qtype}: {left:?} {right:?}");
         for address in left.keys().chain(right.keys()) {
             let [a, b] = [&left, &right].map(|firsts| firsts.get(address).copied().unwrap_or_default());
-            // Five times what chance makes of the difference of two counts.
+            // Five standard deviations of the difference of two counts.
             let chance = (a + b + 1.0).sqrt();
             assert!((a - b).abs() < 5.0 * chance, "{policy} {name} {qtype}: {left:?} {right:?}");
         }
     }
 }
 
-/// How often each order of addresses comes.
+/// The frequency of each order of addresses.
 fn orders(kind: Kind, policy: &str, name: &str, qtype: u16) -> BTreeMap<Vec<Vec<u8>>, usize> {
     let mut found = BTreeMap::new();
     if Peer::CoreDns.for_test().is_none() {
@@ -186,7 +186,7 @@ fn orders(kind: Kind, policy: &str, name: &str, qtype: u16) -> BTreeMap<Vec<Vec<
         ..Options::default()
     };
     for query in Generator::from_env([Pool::new(1, [name])], options).take(QUERIES) {
-        let outcome = client::ask(server.addr(), Transport::Udp, &query.wire, Duration::from_secs(3));
+        let outcome = client::query(server.addr(), Transport::Udp, &query.wire, Duration::from_secs(3));
         let Ok(Outcome::Reply(reply)) = outcome else { panic!("{kind:?} does not answer") };
         let order = Message::decode(&reply).answer.into_iter().map(|record| record.rdata).collect();
         *found.entry(order).or_default() += 1;

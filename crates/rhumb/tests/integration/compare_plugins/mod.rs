@@ -1,7 +1,7 @@
-//! The same Corefile given to CoreDNS and to Rhumb gives the same answers and the same query log.
+//! With the same Corefile CoreDNS and Rhumb produce the same answers and the same query log.
 //!
-//! Each plugin set gets at least 2,000 generated queries with a seed of its own, which is printed; set
-//! RHUMB_SEED to repeat a run. Differences meant to be are listed in docs/differences.md.
+//! Each plugin set gets at least 2,000 generated queries with its own seed, which is printed; set RHUMB_SEED to
+//! repeat a run. docs/differences.md lists the intended differences.
 
 mod autopath;
 mod dns64;
@@ -29,7 +29,7 @@ struct Set {
     files: &'static [(&'static str, &'static str)],
     names: &'static [&'static str],
     malformed: f64,
-    /// One question at a time, where answers depend on what was asked before.
+    /// Sequential queries, where answers depend on earlier ones.
     in_order: bool,
     logged: bool,
 }
@@ -74,14 +74,14 @@ fn check(set: &Set) {
     let options = Options { malformed: set.malformed, transfers: true, ..Options::default() };
     let generator = Generator::from_env([Pool::new(1, set.names.iter().copied())], options);
     let seed = generator.seed();
-    // Most of the time is waiting for answers that are not to come.
+    // Most of the time is spent on unanswered queries.
     let lanes = if set.in_order { 1 } else { 24 };
     let rewrites_ttl = set.corefile.contains("rewrite continue ttl ");
     let has_templates = set.corefile.contains("template ");
     let report = Comparison::new(("CoreDNS", coredns.addr()), ("Rhumb", rhumb.addr()))
         .repeated()
         .lanes(lanes)
-        // The second may end between the two answers.
+        // A second may pass between the two answers.
         .options(compare::Options {
             cached_ttl: set.corefile.contains(" cache "),
             ..compare::Options::default()
@@ -91,30 +91,30 @@ fn check(set: &Set) {
             if rewrites_ttl && only_flags_of_opt(difference) {
                 return Some("rewrite: the OPT record has no time to live");
             }
-            if has_templates && cut_for_escapes(difference) {
+            if has_templates && truncated_for_escapes(difference) {
                 return Some("template: escapes in TXT records do not count when a reply is cut");
             }
-            meant(difference)
+            intended(difference)
         })
         .check(generator, QUERIES);
     println!(
         "seed {seed}: {} asked, {} silent, {:?}, accepted {:?}",
-        report.asked, report.silent, report.rcodes, report.accepted
+        report.queries, report.silent, report.rcodes, report.accepted
     );
-    assert_eq!(report.asked, QUERIES);
+    assert_eq!(report.queries, QUERIES);
     if set.logged {
-        // The last lines may still be on their way to the pipe.
+        // The last lines may not be in the pipe yet.
         std::thread::sleep(Duration::from_millis(500));
         // Sizes of replies differ where whoami's name is too long and in erratic's transfer of the root.
         let lines = |server: &DnsServer| {
             let mut lines = logs::query_lines(server.process().lines().iter().map(String::as_str));
-            lines.retain(|line| line.name.len() + "_udp.".len() < WHOAMI_LONGEST);
+            lines.retain(|line| line.name.len() + "_udp.".len() < WHOAMI_MAX_LENGTH);
             lines.retain(|line| (line.qtype.as_str(), line.name.as_str()) != ("AXFR", "."));
             if set.corefile.contains(" rewrite ") {
                 lines.iter_mut().for_each(without_rewritten);
             }
             if set.corefile.contains("autopath") {
-                lines.retain(|line| autopath::is_logged_alike(&line.qtype, &line.name));
+                lines.retain(|line| autopath::is_logged_equally(&line.qtype, &line.name));
             }
             lines
         };
@@ -125,26 +125,26 @@ fn check(set: &Set) {
     }
 }
 
-/// CoreDNS logs the name that was asked, but type, class and sizes as `rewrite` has made them.
+/// CoreDNS logs the original name, but type, class and sizes after `rewrite`.
 fn without_rewritten(line: &mut logs::LogLine) {
     (line.qtype, line.class) = (String::new(), String::new());
     (line.size, line.reply_size) = (0, 0);
 }
 
 /// Differences listed in docs/differences.md.
-fn meant(difference: &Difference) -> Option<&'static str> {
-    if let Some(reason) = autopath::meant(difference) {
+fn intended(difference: &Difference) -> Option<&'static str> {
+    if let Some(reason) = autopath::intended(difference) {
         return Some(reason);
     }
-    // A zone whose name fills a name up has no room for name servers inside it.
-    let longest_name = difference.query.wire.len() >= 12 + WHOAMI_LONGEST + 4;
+    // A zone name of maximum length has no room for name servers below it.
+    let longest_name = difference.query.wire.len() >= 12 + WHOAMI_MAX_LENGTH + 4;
     if difference.query.description.contains(" AXFR ") && longest_name {
         return Some("erratic: names longer than 255 octets are left out");
     }
     let too_long = |line: &Line| match line {
         Line::Left(text) => {
             let name = text.strip_prefix("additional _").and_then(|rest| rest.split(' ').next());
-            name.is_some_and(|name| name.len() >= WHOAMI_LONGEST)
+            name.is_some_and(|name| name.len() >= WHOAMI_MAX_LENGTH)
         }
         Line::Right(_) => false,
     };
@@ -157,8 +157,8 @@ fn meant(difference: &Difference) -> Option<&'static str> {
     difference.lines.iter().all(too_long).then_some("whoami: a name longer than 255 octets is left out")
 }
 
-/// CoreDNS measures TXT records by their escaped text, and cuts replies that would have fit.
-fn cut_for_escapes(difference: &Difference) -> bool {
+/// CoreDNS measures TXT records by their escaped text, and truncates replies that would have fit.
+fn truncated_for_escapes(difference: &Difference) -> bool {
     let more = |line: &Line| match line {
         Line::Left(text) => text.starts_with("flags [") && text.contains("tc"),
         Line::Right(text) => !text.starts_with("rcode"),
@@ -168,14 +168,14 @@ fn cut_for_escapes(difference: &Difference) -> bool {
         && difference.lines.iter().all(more)
 }
 
-/// CoreDNS's `rewrite ttl` takes them for a time.
+/// CoreDNS's `rewrite ttl` treats them as a TTL.
 fn only_flags_of_opt(difference: &Difference) -> bool {
     matches!(&difference.lines[..], [Line::Left(left), Line::Right(right)]
         if left.starts_with("edns flags ") && right.starts_with("edns flags "))
 }
 
-/// From this length on the name in front of which whoami puts `_udp` is no name any more.
-const WHOAMI_LONGEST: usize = 254;
+/// From this length on, the name with whoami's `_udp` label exceeds 255 octets.
+const WHOAMI_MAX_LENGTH: usize = 254;
 
 const HOSTS: &[(&str, &str)] = &[(
     "hosts",
@@ -183,7 +183,7 @@ const HOSTS: &[(&str, &str)] = &[(
      10.0.0.3 *.wild.example.org\n::ffff:10.0.0.4 mapped.example.org\n10.0.0.300 bad.example.org\nfe80::1%eth0 zoned.example.org\n",
 )];
 
-/// Formats of one's own, compared as raw lines; port and duration are left out of the format.
+/// Custom formats, compared as raw lines; they omit port and duration.
 #[test]
 fn log_formats() {
     if Peer::CoreDns.for_test().is_none() {
@@ -271,7 +271,7 @@ fn acl_by_zone_type_and_network() {
 }
 
 #[test]
-fn acl_among_others() {
+fn acl_with_other_plugins() {
     check(&Set {
         corefile: ".:{port} {\n bind 127.0.0.1\n errors\n log\n nsid the one\n bufsize 900\n chaos Version author\n any\n loadbalance\n header {\n  response set ra\n }\n minimal\n acl example.org {\n  allow net 127.0.0.0/30 type A\n  block\n }\n acl . {\n  filter type * net 0.0.0.0/1\n }\n hosts hosts {\n  fallthrough\n }\n whoami\n}\n",
         files: HOSTS,
@@ -331,7 +331,7 @@ fn several_blocks_and_zones() {
 }
 
 #[test]
-fn erratic_drops_truncates_and_delays_in_turn() {
+fn erratic_drops_truncates_and_delays() {
     check(&Set {
         corefile: ".:{port} {\n bind 127.0.0.1\n log\n errors\n erratic {\n  drop 7\n  truncate 3\n  delay 5 5ms\n }\n}\n",
         in_order: true,
@@ -350,8 +350,8 @@ fn log_classes_and_names() {
     });
 }
 
-/// A hosts file whose answers exceed what UDP clients take: many addresses, many names, long names.
-fn crowded() -> String {
+/// A hosts file whose answers exceed UDP sizes: many addresses, many names, long names.
+fn large_hosts() -> String {
     let mut text = String::new();
     for i in 0..60 {
         text += &format!("10.1.0.{i} many.example.org few{}.example.org\n", i % 20);
@@ -364,10 +364,10 @@ fn crowded() -> String {
 
 #[test]
 fn truncation() {
-    let crowded: &'static str = crowded().leak();
+    let hosts: &'static str = large_hosts().leak();
     check(&Set {
         corefile: ".:{port} {\n bind 127.0.0.1\n log\n hosts hosts\n}\n",
-        files: vec![("hosts", crowded)].leak(),
+        files: vec![("hosts", hosts)].leak(),
         names: vec![
             "many.example.org",
             "few1.example.org",
@@ -381,7 +381,7 @@ fn truncation() {
 }
 
 #[test]
-fn a_header_that_changes_queries() {
+fn header_changes_queries() {
     check(&Set {
         corefile: ".:{port} {\n bind 127.0.0.1\n log\n header {\n  query clear rd\n  response set aa ra rd\n }\n bufsize\n cancel 1s\n timeouts {\n read 2s\n }\n chaos \"two words\" a b c\n nsid\n minimal\n local\n whoami\n}\n",
         ..PLAIN

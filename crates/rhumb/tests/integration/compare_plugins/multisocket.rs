@@ -1,4 +1,4 @@
-//! `multisocket`: however many sockets there are, clients are answered alike.
+//! `multisocket`: answers do not depend on the number of sockets.
 
 use super::{PLAIN, Set, check};
 

@@ -1,4 +1,4 @@
-//! `shed`: while replies leave as fast as they are made, nothing shows of it.
+//! `shed`: no effect while replies are sent as fast as they are produced.
 
 use super::{PLAIN, Set, check};
 

@@ -1,8 +1,8 @@
-//! Sets for `template`.
+//! `template`.
 
 use super::{HOSTS, PLAIN, Set, check};
 
-/// What AKS puts into its Corefile, in front of a server that knows something.
+/// The templates of AKS's Corefile, above other plugins.
 #[test]
 fn templates_of_aks() {
     check(&Set {
@@ -28,7 +28,7 @@ fn templates_of_aks() {
     });
 }
 
-/// Addresses in names, both ways, and records that belong together.
+/// Addresses in names, forward and reverse, and related records.
 #[test]
 fn templates_with_groups() {
     check(&Set {
@@ -73,7 +73,7 @@ fn templates_with_groups() {
     });
 }
 
-/// Denials, codes, extended errors, nothing to fall through to, several templates in a row.
+/// Denials, rcodes, extended errors, fallthrough to nothing, several templates in a row.
 #[test]
 fn templates_that_deny() {
     check(&Set {
@@ -115,7 +115,7 @@ fn templates_that_deny() {
     });
 }
 
-/// Aliases are followed through the whole server; and the plugins above see what comes of it.
+/// CNAMEs are resolved through the whole server, and the plugins above see the result.
 #[test]
 fn templates_with_aliases() {
     check(&Set {
@@ -177,7 +177,7 @@ fn templates_of_many_types() {
     });
 }
 
-/// What templates can say.
+/// Functions and control structures.
 #[test]
 fn templates_that_compute() {
     check(&Set {

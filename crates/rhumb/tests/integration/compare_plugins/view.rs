@@ -1,10 +1,10 @@
-//! `view`: several blocks of one zone, and which of them answers.
+//! `view`: selects one of several blocks of a zone.
 
 use super::{HOSTS, PLAIN, Set, check};
 
-/// Blocks whose answers tell them apart; each expression is about something else of the query.
+/// Blocks with distinct answers; each expression uses another property of the query.
 #[test]
-fn view_by_what_is_asked() {
+fn view_by_question() {
     check(&Set {
         corefile: "example.org:{port} {\n bind 127.0.0.1\n log\n errors\n view types {\n  expr type() in ['AAAA', 'TXT', 'DS']\n }\n hosts hosts\n}\n\
                    example.org:{port} {\n bind 127.0.0.1\n log\n view names {\n  expr name() matches '^[a-d]\\\\.' && not (name() startsWith 'b')\n  expr len(name()) < 20\n }\n chaos one\n whoami\n}\n\
@@ -17,9 +17,9 @@ fn view_by_what_is_asked() {
     });
 }
 
-/// By protocol and address, and by expressions that fail or yield no truth: those blocks take nothing.
+/// By protocol and address, and by expressions that fail or are not boolean: those blocks match nothing.
 #[test]
-fn view_by_who_asks() {
+fn view_by_client() {
     check(&Set {
         corefile: ".:{port} {\n bind 127.0.0.1\n log\n view fails {\n  expr incidr(name(), '127.0.0.0/8')\n }\n erratic\n}\n\
                    .:{port} {\n bind 127.0.0.1\n log\n view number {\n  expr len(name())\n }\n erratic\n}\n\

@@ -1,9 +1,9 @@
-//! Headers of the PROXY protocol, right and wrong, in front of queries.
+//! Generates queries with PROXY protocol headers, valid and invalid.
 
 use testkit::random::Random;
 use wire::{NameBuf, Query, Rtype};
 
-/// What stands in front of a query.
+/// The header of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     None,
@@ -50,7 +50,7 @@ impl Case {
             Kind::WrongBinary => wrong_binary(random, datagram),
             Kind::Noise => noise(random),
         };
-        // The name tells what may differ: see `check` and `normal`. What is wrong may be right by chance.
+        // The name encodes the kind, for `check` and `normal`. An invalid header may be valid by chance.
         let header = match (header, bytes.get(13)) {
             (Kind::WrongBinary, Some(0x31 | 0x32)) => Kind::Unix,
             _ => header,
@@ -63,7 +63,7 @@ impl Case {
         let query = query(&format!("{over}q{number}.example.org"), number);
         let framed = if udp { query } else { [&(query.len() as u16).to_be_bytes()[..], &query].concat() };
         let packets = match header {
-            // The header for itself, then queries without.
+            // The header alone, then queries without it.
             Kind::Session => vec![bytes, framed.clone(), framed],
             Kind::Binary if random.chance(0.05) => vec![bytes],
             _ => vec![[bytes, framed].concat()],
@@ -71,7 +71,7 @@ impl Case {
         Case { udp, header, packets }
     }
 
-    /// The answers without what is meant to differ: CoreDNS takes the transport from the header.
+    /// The answers without the intended difference: CoreDNS takes the transport from the header.
     pub fn normal(&self, answers: &[String]) -> Vec<String> {
         let over_tcp = |answer: &String| answer.replace("_udp.over-tcp.", "_tcp.over-tcp.");
         answers.iter().map(over_tcp).collect()
@@ -142,7 +142,7 @@ fn wrong_line(random: &mut Random) -> Vec<u8> {
     random.pick(&lines).as_bytes().to_vec()
 }
 
-/// A header of version 2 with a body of the length it says.
+/// A header of version 2 with the right length.
 fn framed(command: u8, family: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u16).to_be_bytes();
     [&b"\r\n\r\n\0\r\nQUIT\n"[..], &[command, family], &length, body].concat()
@@ -160,7 +160,7 @@ fn tlvs(random: &mut Random) -> Vec<u8> {
         tlvs.extend(value);
     }
     if random.chance(0.1) {
-        // One that does not end where the header does.
+        // A TLV that exceeds the header.
         tlvs.extend([1, 0, 9, 7]);
     }
     tlvs
@@ -180,7 +180,7 @@ fn binary(random: &mut Random, command: u8, datagram: bool) -> Vec<u8> {
     framed(command, family | transport, &body)
 }
 
-/// The proxy speaks for itself, in all the forms that may have.
+/// The LOCAL command in all its forms.
 fn local(random: &mut Random, datagram: bool) -> Vec<u8> {
     match random.below(4) {
         0 => framed(0x20, 0x00, &[]),
@@ -195,7 +195,7 @@ fn wrong_binary(random: &mut Random, datagram: bool) -> Vec<u8> {
     match random.below(6) {
         0 => bytes[12] = random.byte(),
         1 => bytes[13] = random.byte(),
-        // The length says more or less than there is.
+        // The length is too large or too small.
         2 => bytes[15] = bytes[15].wrapping_add(random.byte() % 16).wrapping_sub(8),
         3 => bytes[14] = 16,
         4 => bytes.truncate(random.between(1, 27)),
@@ -207,7 +207,7 @@ fn wrong_binary(random: &mut Random, datagram: bool) -> Vec<u8> {
     bytes
 }
 
-/// The heads of headers, and what is none.
+/// Truncated headers, and other bytes.
 fn noise(random: &mut Random) -> Vec<u8> {
     random.pick(&["P", "PROX", "PROXZ", "\r", "\r\n\r\n\0\r\nQUIT", "\r\n\r\n\0"]).as_bytes().to_vec()
 }

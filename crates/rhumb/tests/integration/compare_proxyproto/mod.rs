@@ -1,5 +1,5 @@
-//! CoreDNS and Rhumb make the same of headers of the PROXY protocol: the same raw bytes, over UDP and over TCP, get the
-//! same answer of `whoami`, which tells the client its address, or none; and the same line in the query log.
+//! CoreDNS and Rhumb handle PROXY protocol headers equally: the same raw bytes, over UDP and TCP, get the same answer of
+//! `whoami`, which returns the client's address, or none; and the same line in the query log.
 
 mod case;
 
@@ -16,7 +16,7 @@ use wire::Reply;
 
 /// Cases per Corefile and transport.
 const CASES: usize = 160;
-/// Cases under way at once.
+/// Concurrent cases.
 const LANES: usize = 40;
 
 const POLICIES: &[&str] = &[
@@ -50,7 +50,8 @@ fn check(policy: &str, random: &mut Random, outcomes: &mut BTreeMap<String, usiz
         ".:{{port}} {{\n bind 127.0.0.1\n metadata\n {policy}\n \
          log . \"SEEN {{proto}} {{name}} {{remote}} {{local}} {{/proxyproto/tlv}}\"\n whoami\n}}\n"
     );
-    let start = |kind| DnsServer::start_anywhere(kind, &corefile).unwrap_or_else(|error| panic!("{error}"));
+    let start =
+        |kind| DnsServer::start_on_free_port(kind, &corefile).unwrap_or_else(|error| panic!("{error}"));
     let (coredns, rhumb) = (start(Kind::CoreDns), start(Kind::Rhumb));
     let cases: Vec<Case> =
         (0..2 * CASES).map(|number| Case::generate(random, number, number < CASES)).collect();
@@ -59,12 +60,12 @@ fn check(policy: &str, random: &mut Random, outcomes: &mut BTreeMap<String, usiz
         for (case, (left, right)) in chunk.iter().zip(left.iter().zip(&right)) {
             let (mut left, mut right) = (left.clone(), right.clone());
             if left != right {
-                // Perhaps one was only slow: tests share their machine with builds.
+                // One may only have been slow: tests share their machine with builds.
                 let again = |addr| answers_slowly(case, addr);
                 (left, right) = (again(coredns.addr()), again(rhumb.addr()));
             }
             if case.header == Header::Unix {
-                // CoreDNS has the name of a socket for the client's address; there is no such client.
+                // CoreDNS uses the socket's path as the client's address; there is no such client.
                 continue;
             }
             assert_eq!(case.normal(&left), case.normal(&right), "{policy}\n{case:?}");
@@ -86,7 +87,7 @@ fn check(policy: &str, random: &mut Random, outcomes: &mut BTreeMap<String, usiz
             .iter()
             .filter_map(|line| line.split_once("SEEN ").map(|(_, rest)| rest.to_owned()))
             .filter(|line| !line.contains(" unix"))
-            // The transport of a header over the other one is CoreDNS's for the query's.
+            // CoreDNS takes the query's transport from the header.
             .map(|line| line.replacen("udp over-tcp", "tcp over-tcp", 1))
             .collect();
         lines.sort();
@@ -94,7 +95,7 @@ fn check(policy: &str, random: &mut Random, outcomes: &mut BTreeMap<String, usiz
         lines
     };
     let (left, right) = (lines(&coredns), lines(&rhumb));
-    // Policies that refuse most have the fewest; none at all would compare nothing.
+    // Policies that reject most have the fewest answers; without any, nothing would be compared.
     assert!(left.len() > CASES / 16, "only {} lines of log", left.len());
     let only = |these: &[String], those: &[String]| {
         these.iter().filter(|line| !those.contains(line)).take(5).cloned().collect::<Vec<_>>()
@@ -102,46 +103,46 @@ fn check(policy: &str, random: &mut Random, outcomes: &mut BTreeMap<String, usiz
     assert_eq!((only(&left, &right), only(&right, &left)), (vec![], vec![]), "{policy}");
 }
 
-/// What each case gets back.
+/// The answers to each case.
 fn answers(cases: &[Case], server: SocketAddr) -> Vec<Vec<String>> {
-    let asked: Vec<Asked> = cases.iter().map(|case| Asked::new(case, server)).collect();
+    let asked: Vec<Exchange> = cases.iter().map(|case| Exchange::new(case, server)).collect();
     let end = Instant::now() + Duration::from_millis(400);
     asked.into_iter().map(|asked| asked.answer(end)).collect()
 }
 
 fn answers_slowly(case: &Case, server: SocketAddr) -> Vec<String> {
-    Asked::new(case, server).answer(Instant::now() + Duration::from_secs(3))
+    Exchange::new(case, server).answer(Instant::now() + Duration::from_secs(3))
 }
 
-/// A case under way.
-enum Asked {
+/// A case in progress.
+enum Exchange {
     Udp(UdpSocket, usize),
     Tcp(TcpStream),
 }
 
-impl Asked {
-    fn new(case: &Case, server: SocketAddr) -> Asked {
+impl Exchange {
+    fn new(case: &Case, server: SocketAddr) -> Exchange {
         if case.udp {
             let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).expect("a socket");
             socket.connect(server).expect("connected");
             for packet in &case.packets {
                 socket.send(packet).expect("sent");
             }
-            return Asked::Udp(socket, case.packets.len());
+            return Exchange::Udp(socket, case.packets.len());
         }
         let mut stream = TcpStream::connect(server).expect("connected");
-        // In one go: CoreDNS takes a line of version 1 only if it comes in one piece.
+        // In one write: CoreDNS accepts a version 1 line only in one piece.
         let _ = stream.write_all(&case.packets.concat());
-        // So that nobody waits for the rest of what is no query.
+        // So that the server does not wait for the rest of an incomplete query.
         let _ = stream.shutdown(Shutdown::Write);
-        Asked::Tcp(stream)
+        Exchange::Tcp(stream)
     }
 
-    /// The replies, as text, in the order of their ids; none when the server stays silent or closes.
+    /// The replies as text, sorted by id; none when the server does not answer or closes.
     fn answer(self, end: Instant) -> Vec<String> {
         let left = |end: Instant| end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let (port, mut replies) = match self {
-            Asked::Udp(socket, packets) => {
+            Exchange::Udp(socket, packets) => {
                 let mut replies = Vec::new();
                 let mut buffer = [0; 4096];
                 while replies.len() < packets {
@@ -153,10 +154,10 @@ impl Asked {
                 }
                 (socket.local_addr().map_or(0, |addr| addr.port()), replies)
             }
-            Asked::Tcp(mut stream) => {
+            Exchange::Tcp(mut stream) => {
                 stream.set_read_timeout(Some(Duration::from_secs(5))).expect("a time-out");
                 let (mut bytes, mut replies) = (Vec::new(), Vec::new());
-                // A reset is a closed connection too.
+                // A reset counts as a closed connection.
                 let _ = stream.read_to_end(&mut bytes);
                 let mut rest = &bytes[..];
                 while let Some((head, after)) = rest.split_first_chunk::<2>() {
@@ -168,7 +169,7 @@ impl Asked {
             }
         };
         replies.sort();
-        // A client nobody spoke for has the socket's own port, which differs from server to server.
+        // Without a header the client's port is the socket's own, which differs between the servers.
         replies.iter().map(|reply| present(reply).replace(&format!(" {port} "), " OWN ")).collect()
     }
 }

@@ -1,28 +1,28 @@
-//! From a Corefile for a cluster to the same one on loopback. Only words that say *where* are changed:
+//! Adapts a Corefile of a cluster to loopback. Only addresses and ports change:
 //!
 //! | in the document | here |
 //! |---|---|
 //! | port 53 of a server block, on all addresses | a free one, on 127.0.0.1 |
 //! | `health`, `ready`, `prometheus` | each on a free port of 127.0.0.1 |
 //! | `kubernetes … {` | the same, with a `kubeconfig` |
-//! | the address of an upstream | that of the server which plays it |
-//! | clients in 10.0.0.0/8, in rules about clients | the same in 127.0.0.0/8, which loopback can play |
+//! | the address of an upstream | that of its stand-in |
+//! | clients in 10.0.0.0/8, in rules about clients | the same in 127.0.0.0/8 |
 
 use std::fmt::Write;
 
 use testkit::ports;
 
-use super::setting::Setting;
+use super::environment::Environment;
 
 /// A Corefile that can be served here.
 pub struct Adapted {
     pub corefile: String,
     pub port: u16,
-    /// Where `ready` listens, if it is there.
+    /// The port of `ready`, if present.
     pub ready: Option<u16>,
 }
 
-pub fn adapt(corefile: &str, setting: &Setting) -> Result<Adapted, String> {
+pub fn adapt(corefile: &str, environment: &Environment) -> Result<Adapted, String> {
     let port = free()?;
     let mut adapted = Adapted { corefile: String::new(), port, ready: None };
     for line in corefile.lines() {
@@ -41,14 +41,14 @@ pub fn adapt(corefile: &str, setting: &Setting) -> Result<Adapted, String> {
                 format!("    {name} 127.0.0.1:{} {}", free()?, rest.join(" "))
             }
             ["kubernetes", .., "{"] => {
-                format!("{line}\n        kubeconfig {}", setting.kubeconfig().display())
+                format!("{line}\n        kubeconfig {}", environment.kubeconfig().display())
             }
             ["kubernetes", ..] => return Err(format!("no braces for a kubeconfig: {line}")),
             ["forward", from, rest @ ..] => {
                 let rest: Vec<String> = rest
                     .iter()
                     .take_while(|word| **word != "#")
-                    .map(|word| upstream(word, setting))
+                    .map(|word| upstream(word, environment))
                     .collect::<Result<_, _>>()?;
                 format!("    forward {from} {}", rest.join(" "))
             }
@@ -61,7 +61,7 @@ pub fn adapt(corefile: &str, setting: &Setting) -> Result<Adapted, String> {
     Ok(adapted)
 }
 
-/// A client's address in front of this, as loopback has it.
+/// Replaces a client address after `in_front` by its loopback address.
 pub fn client(line: &str, in_front: &str) -> String {
     line.replace(&format!("{in_front}10."), &format!("{in_front}127."))
 }
@@ -70,12 +70,12 @@ fn zone(key: &str) -> &str {
     key.strip_suffix(":53").unwrap_or(key)
 }
 
-/// A word of `forward` that names an upstream, changed; others as they are.
-fn upstream(word: &str, setting: &Setting) -> Result<String, String> {
+/// Replaces the address of an upstream in `forward`; keeps other words.
+fn upstream(word: &str, environment: &Environment) -> Result<String, String> {
     if word == "{" {
         return Ok(word.to_owned());
     }
-    Ok(setting.upstreams.addr(word)?.to_string())
+    Ok(environment.upstreams.addr(word)?.to_string())
 }
 
 fn free() -> Result<u16, String> {
@@ -83,7 +83,7 @@ fn free() -> Result<u16, String> {
 }
 
 #[test]
-fn clients_move_to_loopback() {
+fn client_addresses_become_loopback() {
     for (line, in_front, moved) in [
         ("allow net 10.1.0.0/16 192.0.2.1", " ", "allow net 127.1.0.0/16 192.0.2.1"),
         ("expr incidr(client_ip(), '10.20.0.0/16')", "'", "expr incidr(client_ip(), '127.20.0.0/16')"),

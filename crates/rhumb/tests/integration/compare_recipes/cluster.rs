@@ -1,4 +1,4 @@
-//! The cluster of the document: a shop. The document's table says the same to people.
+//! The cluster that the document's table describes: a shop.
 
 use serde_json::{Value, json};
 use testkit::cluster::objects::{Object, Resource};
@@ -15,7 +15,7 @@ pub fn objects() -> Vec<Object> {
         endpoints("shop", "web", &[("web-1", "10.244.1.7")], port("http", 8080)),
         endpoints("shop", "db", &[("db-0", "10.244.1.8"), ("db-1", "10.244.2.8")], port("postgres", 5432)),
         endpoints("bank", "ledger", &[("ledger-1", "10.244.2.9")], port("http", 8080)),
-        // Nobody's pod: made by hand.
+        // A pod without a controller.
         endpoints("bank", "vpn", &[("", "203.0.113.80")], port("https", 443)),
     ];
     for (namespace, name, address) in [
@@ -24,7 +24,7 @@ pub fn objects() -> Vec<Object> {
         ("shop", "db-1", "10.244.2.8"),
         ("bank", "ledger-1", "10.244.2.9"),
     ] {
-        // The pod has its name as the client that it is on loopback, see `adapt`, and a double with its address.
+        // The pod has its loopback address as a client, see `adapt`; a duplicate has its documented address.
         objects.push(pod(namespace, name, &address.replacen("10.", "127.", 1)));
         objects.push(pod(namespace, &format!("{name}-there"), address));
     }
@@ -52,7 +52,7 @@ fn port(name: &str, number: u16) -> Value {
     json!({"name": name, "port": number, "protocol": "TCP"})
 }
 
-/// What the EndpointSlice controller makes of the pods of a Service. Those of `db`, a StatefulSet, have host names.
+/// The EndpointSlice of a Service's pods. Those of `db`, a StatefulSet, have host names.
 fn endpoints(namespace: &str, service: &str, pods: &[(&str, &str)], port: Value) -> Object {
     let name = format!("{service}-1");
     let endpoint = |(pod, address): &(&str, &str)| {

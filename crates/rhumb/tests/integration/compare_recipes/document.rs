@@ -1,16 +1,16 @@
-//! The document, taken apart.
+//! Parses the document.
 //!
-//! A recipe is a `##` heading with a `corefile` fence below it. What is asked stands in a `console` fence: a line that
-//! begins with `$` is a command, what follows it is all that it prints. A line `# ADDRESS is down, 6 seconds later` is an
-//! event. A `log` fence holds the lines of the query log, in which `…` stands for what nobody can know.
+//! A recipe is a `##` heading with a `corefile` fence below it. Queries are in a `console` fence: a line that starts
+//! with `$` is a command, the following lines are its output. A line `# ADDRESS is down, 6 seconds later` is an event.
+//! A `log` fence has the lines of the query log, in which `…` stands for any varying text.
 
 use std::time::Duration;
 
 pub struct Recipe {
     pub title: String,
-    /// Where the heading stands.
+    /// The line of the heading.
     pub line: usize,
-    /// Whether it needs what only Rhumb has.
+    /// Whether it needs options that only Rhumb has.
     pub ours: bool,
     pub corefile: String,
     pub steps: Vec<Step>,
@@ -34,10 +34,10 @@ impl Recipe {
     }
 }
 
-/// Headings end so where CoreDNS does not know the options.
+/// The end of headings whose options CoreDNS lacks.
 const OURS: &str = "(Rhumb only)";
 
-/// All recipes, or the line and what is wrong with it.
+/// All recipes, or an error with its line.
 pub fn read(document: &str) -> Result<Vec<Recipe>, String> {
     let mut recipes: Vec<Recipe> = Vec::new();
     let mut fence: Option<&str> = None;
@@ -79,7 +79,7 @@ pub fn read(document: &str) -> Result<Vec<Recipe>, String> {
     if fence.is_some() {
         return Err("a fence is left open at the end".to_owned());
     }
-    // What has no Corefile is for the reader.
+    // Sections without a Corefile are not recipes.
     recipes.retain(|recipe| !recipe.corefile.is_empty());
     if let Some(silent) = recipes.iter().find(|recipe| recipe.questions() == 0) {
         return Err(format!("{}: {} asks nothing", silent.line, silent.title));
@@ -126,7 +126,7 @@ fn outage(event: &str) -> Option<Step> {
 }
 
 #[test]
-fn recipes_are_taken_apart() {
+fn parses_recipes() {
     let fences = "```corefile\n. {\n}\n```\ntext\n```console\n$ dig a\n192.0.2.1\n$ dig b\n```\n";
     let recipes =
         read(&format!("# All\n## One\n{fences}## Read this\n## Two (Rhumb only)\n{fences}")).unwrap();

@@ -1,5 +1,5 @@
-//! Every recipe of `docs/recipes.md` works as it says: its Corefile is served by Rhumb and by the real CoreDNS, its
-//! `dig` lines are run, and both must print what stands there.
+//! Every recipe of `docs/recipes.md` works as documented: Rhumb and the real CoreDNS serve its Corefile, its `dig` lines
+//! are run, and both must print the documented output.
 //!
 //! The cluster behind it is real and small, the upstreams are servers on loopback. RHUMB_RECIPE=WORDS runs only the
 //! recipes with these words in their title.
@@ -7,8 +7,8 @@
 mod adapt;
 mod cluster;
 mod document;
+mod environment;
 mod running;
-mod setting;
 mod upstreams;
 
 use std::fmt::Write;
@@ -17,21 +17,21 @@ use std::time::Instant;
 use testkit::Kind;
 
 use document::{Recipe, Step};
+use environment::Environment;
 use running::{Running, differences};
-use setting::Setting;
 
 const DOCUMENT: &str = include_str!("../../../../../docs/recipes.md");
 
 #[test]
 fn every_recipe() {
     let recipes = document::read(DOCUMENT).unwrap_or_else(|error| panic!("docs/recipes.md:{error}"));
-    let Some(mut setting) = Setting::create() else { return };
+    let Some(mut environment) = Environment::create() else { return };
     let only = std::env::var("RHUMB_RECIPE").unwrap_or_default();
     let mut failures = String::new();
     let mut asked = 0;
     for recipe in recipes.iter().filter(|recipe| recipe.title.contains(&only)) {
         let began = Instant::now();
-        let tried = try_out(recipe, &mut setting).unwrap_or_else(|why| format!("{why}\n"));
+        let tried = run_recipe(recipe, &mut environment).unwrap_or_else(|why| format!("{why}\n"));
         println!("{}: {} questions, {:?}", recipe.title, recipe.questions(), began.elapsed());
         asked += recipe.questions();
         if !tried.is_empty() {
@@ -43,9 +43,9 @@ fn every_recipe() {
     assert!(asked > 0, "no title has {only:?} in it");
 }
 
-/// Goes through the steps of one recipe on all servers side by side; what was not as it stands in the document.
-fn try_out(recipe: &Recipe, setting: &mut Setting) -> Result<String, String> {
-    let (servers, mut wrong) = start(recipe, setting);
+/// Runs the steps of one recipe on all servers; returns the differences from the document.
+fn run_recipe(recipe: &Recipe, environment: &mut Environment) -> Result<String, String> {
+    let (servers, mut wrong) = start(recipe, environment);
     for step in &recipe.steps {
         match step {
             Step::Ask(question) => {
@@ -54,7 +54,7 @@ fn try_out(recipe: &Recipe, setting: &mut Setting) -> Result<String, String> {
                 }
             }
             Step::Outage { upstream, lasting } => {
-                setting.take_away(upstream)?;
+                environment.stop_upstream(upstream)?;
                 std::thread::sleep(*lasting);
             }
         }
@@ -62,17 +62,19 @@ fn try_out(recipe: &Recipe, setting: &mut Setting) -> Result<String, String> {
     for server in servers.iter().filter(|_| !recipe.log.is_empty()) {
         wrong += &differences(server.name(), &recipe.log, &server.logged(recipe.log.len()));
     }
-    setting.bring_back()?;
+    environment.restart_upstreams()?;
     Ok(wrong)
 }
 
-/// CoreDNS too, unless the recipe needs what only Rhumb has. Beside those that started, why others did not.
-fn start(recipe: &Recipe, setting: &Setting) -> (Vec<Running>, String) {
+/// Starts Rhumb, and CoreDNS unless the recipe needs Rhumb; returns the running servers and the errors.
+fn start(recipe: &Recipe, environment: &Environment) -> (Vec<Running>, String) {
     let kinds: &[Kind] = if recipe.ours { &[Kind::Rhumb] } else { &[Kind::CoreDns, Kind::Rhumb] };
     let (mut servers, mut failed) = (Vec::new(), String::new());
     std::thread::scope(|scope| {
-        let starting: Vec<_> =
-            kinds.iter().map(|&kind| scope.spawn(move || Running::start(kind, recipe, setting))).collect();
+        let starting: Vec<_> = kinds
+            .iter()
+            .map(|&kind| scope.spawn(move || Running::start(kind, recipe, environment)))
+            .collect();
         for server in starting {
             match server.join().unwrap_or_else(|_| Err("a panic".to_owned())) {
                 Ok(server) => servers.push(server),

@@ -1,4 +1,4 @@
-//! One server with one recipe: asked by `dig`, its log read.
+//! One server with one recipe: queried by `dig`, its log checked.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -7,10 +7,10 @@ use testkit::{DnsServer, Kind};
 
 use super::adapt::{adapt, client};
 use super::document::{Question, Recipe};
-use super::setting::Setting;
+use super::environment::Environment;
 
-/// A line of the log may come a moment after the answer.
-const LOGGED: Duration = Duration::from_secs(5);
+/// Time limit for the log, which is written after the answer.
+const LOG_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub struct Running {
     server: DnsServer,
@@ -18,14 +18,14 @@ pub struct Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // At once: a lameduck of seconds shows nothing here.
+        // Kills it, to skip the lameduck period.
         let _ = self.server.process().kill();
     }
 }
 
 impl Running {
-    pub fn start(kind: Kind, recipe: &Recipe, setting: &Setting) -> Result<Self, String> {
-        let adapted = adapt(&recipe.corefile, setting)?;
+    pub fn start(kind: Kind, recipe: &Recipe, environment: &Environment) -> Result<Self, String> {
+        let adapted = adapt(&recipe.corefile, environment)?;
         let server =
             DnsServer::start(kind, &adapted.corefile, adapted.port).map_err(|error| error.to_string())?;
         let running = Self { server };
@@ -39,21 +39,21 @@ impl Running {
         self.server.kind().name()
     }
 
-    /// Empty if dig prints what the document says.
+    /// Empty if dig prints the documented output.
     pub fn ask(&self, question: &Question) -> String {
         let printed = dig(self.server.addr().port(), &question.command);
-        let wanted: Vec<&str> = question.printed.iter().map(String::as_str).collect();
-        if same(&wanted, &printed) {
+        let expected: Vec<&str> = question.printed.iter().map(String::as_str).collect();
+        if same(&expected, &printed) {
             return String::new();
         }
-        let (server, wanted, printed) = (self.name(), wanted.join("\n"), printed.join("\n"));
+        let (server, expected, printed) = (self.name(), expected.join("\n"), printed.join("\n"));
         let Question { line, command, .. } = question;
-        format!("{line}: $ {command}\n--- in the document\n{wanted}\n--- {server}\n{printed}\n")
+        format!("{line}: $ {command}\n--- in the document\n{expected}\n--- {server}\n{printed}\n")
     }
 
-    /// The lines of its query log, as soon as there are so many of them.
+    /// The lines of its query log, once there are `count` of them.
     pub fn logged(&self, count: usize) -> Vec<String> {
-        let deadline = Instant::now() + LOGGED;
+        let deadline = Instant::now() + LOG_TIMEOUT;
         loop {
             let mut lines = self.server.process().lines();
             lines.retain(|line| line.starts_with("[INFO] ") && !line.starts_with("[INFO] plugin/"));
@@ -65,7 +65,7 @@ impl Running {
     }
 }
 
-/// Runs the line as it stands, with a `dig` that asks this port.
+/// Runs the command with a `dig` that queries this port.
 fn dig(port: u16, command: &str) -> Vec<String> {
     let dig = format!("dig() {{ command dig -r @127.0.0.1 -p {port} +tries=1 +time=6 \"$@\"; }}");
     let output = Command::new("sh").args(["-c", &format!("{dig}\n{}", client(command, "-b "))]).output();
@@ -74,18 +74,18 @@ fn dig(port: u16, command: &str) -> Vec<String> {
     String::from_utf8_lossy(&text).lines().map(str::to_owned).collect()
 }
 
-/// Line by line; how many blanks are between two words says nothing.
-fn same(wanted: &[&str], printed: &[String]) -> bool {
+/// Compares line by line, ignoring the amount of white space.
+fn same(expected: &[&str], printed: &[String]) -> bool {
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    wanted.iter().map(|line| words(line)).eq(printed.iter().map(|line| words(line)))
+    expected.iter().map(|line| words(line)).eq(printed.iter().map(|line| words(line)))
 }
 
-/// Empty if the log has these lines and no others. In them `…` stands for any text without blanks.
-pub fn differences(server: &str, wanted: &[String], logged: &[String]) -> String {
-    let wanted: Vec<String> = wanted.iter().map(|line| client(line, "[INFO] ")).collect();
-    // Queries that are under way together may be logged in either order.
+/// Empty if the log has exactly these lines. In them `…` stands for any text without blanks.
+pub fn differences(server: &str, expected: &[String], logged: &[String]) -> String {
+    let expected: Vec<String> = expected.iter().map(|line| client(line, "[INFO] ")).collect();
+    // Concurrent queries may be logged in either order.
     let mut surplus = logged.to_vec();
-    let missing = wanted.iter().filter(|line| {
+    let missing = expected.iter().filter(|line| {
         let place = surplus.iter().position(|logged| fits(line, logged));
         place.map(|place| surplus.remove(place)).is_none()
     });
@@ -93,13 +93,13 @@ pub fn differences(server: &str, wanted: &[String], logged: &[String]) -> String
     if missing == 0 && surplus.is_empty() {
         return String::new();
     }
-    format!("--- the log in the document\n{}\n--- {server}\n{}\n", wanted.join("\n"), logged.join("\n"))
+    format!("--- the log in the document\n{}\n--- {server}\n{}\n", expected.join("\n"), logged.join("\n"))
 }
 
-fn fits(wanted: &str, logged: &str) -> bool {
-    let (mut wanted, mut logged) = (wanted.split(' '), logged.split(' '));
+fn fits(expected: &str, logged: &str) -> bool {
+    let (mut expected, mut logged) = (expected.split(' '), logged.split(' '));
     loop {
-        let (word, other) = match (wanted.next(), logged.next()) {
+        let (word, other) = match (expected.next(), logged.next()) {
             (None, None) => return true,
             (Some(word), Some(other)) => (word, other),
             _ => return false,
@@ -115,7 +115,7 @@ fn fits(wanted: &str, logged: &str) -> bool {
 }
 
 #[test]
-fn what_nobody_can_know_fits() {
+fn ellipsis_matches_any_text() {
     assert!(fits("[INFO] 10.0.0.1:… - … \"A\" …s", "[INFO] 10.0.0.1:4711 - 17 \"A\" 0.001s"));
     assert!(!fits("[INFO] 10.0.0.1:… - …", "[INFO] 10.0.0.1:4711 - 17 more"));
     assert!(!fits("[INFO] 10.0.0.1:…", "[INFO] 10.0.0.2:4711"));

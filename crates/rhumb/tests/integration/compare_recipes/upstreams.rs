@@ -1,4 +1,4 @@
-//! The name servers outside the cluster that the document speaks of, each played by a CoreDNS on loopback.
+//! The name servers outside the cluster in the document, each replaced by a CoreDNS on loopback.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use testkit::{DnsServer, Kind, ports};
 
-/// How the document calls it, its Corefile, and the zone that it reads.
+/// Its name in the document, its Corefile, and its zone file.
 struct Role {
     name: &'static str,
     corefile: &'static str,
@@ -26,7 +26,7 @@ const FILE: &str = ".:{port} {
 }
 ";
 
-/// The deployment that knows the pods.
+/// The deployment that watches the pods.
 const CENTRAL: &str = ".:{port} {
     bind 127.0.0.1
     kubernetes cluster.local {
@@ -37,7 +37,7 @@ const CENTRAL: &str = ".:{port} {
 }
 ";
 
-/// All that the world outside knows.
+/// The zone data of the internet.
 const INTERNET: &str = "\
 . 60 IN SOA a.root.example. hostmaster.root.example. 1 1800 900 604800 60
 . 60 IN NS a.root.example.
@@ -50,7 +50,7 @@ www.example.net. 300 IN AAAA 2001:db8:1::80
 shop.example.org. 300 IN A 203.0.113.10
 ";
 
-/// All that the company's own name servers know.
+/// The zone data of the company's name servers.
 const COMPANY: &str = "\
 . 60 IN SOA ns.corp.example. hostmaster.corp.example. 1 1800 900 604800 60
 . 60 IN NS ns.corp.example.
@@ -61,7 +61,7 @@ billing.corp.example. 300 IN A 10.1.0.20
 ";
 
 pub struct Upstreams {
-    /// Fixed, so that one that comes back is where it was.
+    /// Fixed, so that a restarted upstream keeps its port.
     ports: BTreeMap<&'static str, u16>,
     running: BTreeMap<&'static str, DnsServer>,
 }
@@ -90,7 +90,7 @@ impl Upstreams {
         Ok(())
     }
 
-    /// Where the one is that the document calls so.
+    /// The address of the upstream with this name in the document.
     pub fn addr(&self, name: &str) -> Result<SocketAddr, String> {
         let port = self.ports.get(name).ok_or_else(|| format!("nobody plays the upstream {name}"))?;
         Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, *port)))

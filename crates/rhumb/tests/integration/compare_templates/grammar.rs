@@ -1,4 +1,4 @@
-//! Templates and regular expressions as somebody might write them, and some as nobody should.
+//! Generates templates and regular expressions, valid and invalid.
 
 use testkit::random::Random;
 
@@ -221,7 +221,7 @@ const TAILS: &[&str] = &[
     "or 0",
     "print `a`",
 ];
-/// Mostly refused.
+/// Mostly rejected.
 const BROKEN: &[&str] = &[
     "{{end}}",
     "{{else}}",
@@ -268,7 +268,7 @@ const BROKEN: &[&str] = &[
     "{{ \"\\q\" }}",
 ];
 
-/// A template that says something as a TXT record, in a zone of its own.
+/// A template that answers with a TXT record, in its own zone.
 pub fn template(random: &mut Random, number: usize) -> Case {
     let mut text = String::new();
     for _ in 0..random.between(1, 3) {
@@ -340,7 +340,7 @@ fn otherwise(random: &mut Random, word: &str, depth: usize) -> String {
 }
 
 fn action(random: &mut Random, inside: impl FnOnce(&mut Random) -> String) -> String {
-    // A variable right behind a brace would be one of the environment.
+    // A variable right after a brace would be an environment variable.
     let left = *random.pick(&["{{ ", "{{ ", "{{- "]);
     let right = *random.pick(&["}}", " }}", " -}}"]);
     format!("{left}{}{right}", inside(random))
@@ -476,7 +476,7 @@ const ATOMS: &[&str] = &[
 ];
 const REPEATS: &[&str] =
     &["", "", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{2,}", "{0}", "{0,1}?", "{3}?", "{1000}"];
-/// Refused.
+/// Rejected.
 const BAD_ATOMS: &[&str] = &[
     "(",
     ")",
@@ -525,7 +525,7 @@ const BAD_ATOMS: &[&str] = &[
     "{1}",
 ];
 
-/// A regular expression and names it may match; groups come back in a TXT record.
+/// A regular expression and names it may match; a TXT record returns the groups.
 pub fn pattern(random: &mut Random, number: usize) -> Case {
     let mut text = String::new();
     for _ in 0..random.between(1, 5) {

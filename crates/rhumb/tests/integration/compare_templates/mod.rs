@@ -1,7 +1,7 @@
-//! Generated templates and regular expressions say the same in CoreDNS and in Rhumb.
+//! Generated templates and regular expressions have the same results in CoreDNS and in Rhumb.
 //!
-//! Many templates share a Corefile, one zone each; what they say comes back as a TXT record. Those that must be
-//! refused are given to both one by one, and the words are compared. RHUMB_SEED repeats a run.
+//! Many templates share a Corefile, one zone each; their results are TXT records. Invalid ones are tested one by one, and
+//! the errors are compared. RHUMB_SEED repeats a run.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -21,7 +21,7 @@ const PATTERNS: usize = 300;
 const REFUSED: usize = 40;
 
 #[test]
-fn templates_say_the_same() {
+fn templates_have_equal_results() {
     let Some(_) = Peer::CoreDns.for_test() else { return };
     let mut random = Random::new(seed_from_env());
     let cases: Vec<Case> = (0..TEMPLATES).map(|i| grammar::template(&mut random, i)).collect();
@@ -29,46 +29,47 @@ fn templates_say_the_same() {
 }
 
 #[test]
-fn patterns_match_the_same() {
+fn patterns_match_equally() {
     let Some(_) = Peer::CoreDns.for_test() else { return };
     let mut random = Random::new(seed_from_env());
     let cases: Vec<Case> = (0..PATTERNS).map(|i| grammar::pattern(&mut random, i)).collect();
     compare(cases);
 }
 
-/// A block of a Corefile, and names to ask for.
+/// A block of a Corefile, and the names to query.
 struct Case {
     block: String,
     names: Vec<String>,
 }
 
 fn compare(cases: Vec<Case>) {
-    // What Rhumb refuses is found at once; CoreDNS would say so only for the first of a Corefile.
-    let (taken, refused): (Vec<Case>, Vec<Case>) = cases.into_iter().partition(|case| is_taken(&case.block));
+    // Rhumb checks each block separately; CoreDNS reports only the first error of a Corefile.
+    let (taken, refused): (Vec<Case>, Vec<Case>) =
+        cases.into_iter().partition(|case| is_accepted(&case.block));
     println!("{} taken, {} refused", taken.len(), refused.len());
     assert!(taken.len() > 100 && refused.len() > 5, "the grammar says too little");
     let mut wrong = Vec::new();
     for case in refused.iter().take(REFUSED) {
         let (left, right) = (verdict(Kind::CoreDns, &case.block), verdict(Kind::Rhumb, &case.block));
-        // Go measures what its own compiler would make of an expression; ours is another one.
+        // Go limits the size of its compiled expressions; our compiler differs.
         let too_large = left.as_ref().is_some_and(|line| line.contains(": expression too large: "));
         if left != right && !(too_large && right.is_some()) {
             wrong.push(format!("{}\n  CoreDNS: {left:?}\n  Rhumb:   {right:?}", case.block));
         }
     }
-    wrong.extend(ask_all(&taken));
+    wrong.extend(query_all(&taken));
     for text in wrong.iter().take(20) {
         println!("{text}");
     }
     assert_eq!(wrong.len(), 0, "of {}", taken.len());
 }
 
-/// Both servers with all templates, asked for all names.
-fn ask_all(cases: &[Case]) -> Vec<String> {
+/// Queries both servers, with all templates, for all names.
+fn query_all(cases: &[Case]) -> Vec<String> {
     let start = |kind| {
         let blocks: String = cases.iter().map(|case| case.block.as_str()).collect();
         let corefile = format!(".:{{port}} {{\n bind 127.0.0.1\n errors\n{blocks}}}\n");
-        DnsServer::start_anywhere(kind, &corefile).unwrap_or_else(|error| panic!("{error}"))
+        DnsServer::start_on_free_port(kind, &corefile).unwrap_or_else(|error| panic!("{error}"))
     };
     let (coredns, rhumb) = (start(Kind::CoreDns), start(Kind::Rhumb));
     let mut wrong = Vec::new();
@@ -80,7 +81,7 @@ fn ask_all(cases: &[Case]) -> Vec<String> {
             }
         }
     }
-    // What failed is told in the log, in the same words.
+    // The logs have the same errors.
     std::thread::sleep(Duration::from_millis(300));
     let (left, right) = (errors(&coredns), errors(&rhumb));
     println!("{} errors", left.len());
@@ -100,14 +101,14 @@ fn ask(server: &DnsServer, name: &str) -> String {
         wire.extend(label.as_bytes());
     }
     wire.extend([0, 0, 16, 0, 1]);
-    let outcome = client::ask(server.addr(), Transport::Tcp, &wire, Duration::from_secs(3));
+    let outcome = client::query(server.addr(), Transport::Tcp, &wire, Duration::from_secs(3));
     match outcome.as_ref().ok().and_then(|outcome| outcome.reply()) {
         Some(reply) => shown(&Message::decode(reply)),
         None => "nothing".into(),
     }
 }
 
-/// The code and what the answers say.
+/// The rcode and the answers as text.
 fn shown(message: &Message) -> String {
     let mut text = format!("{} ", message.rcode());
     for record in &message.answer {
@@ -122,8 +123,8 @@ fn errors(server: &DnsServer) -> Vec<String> {
     lines.iter().filter_map(|line| line.find(mark).map(|at| line[at + mark.len()..].to_owned())).collect()
 }
 
-/// Whether Rhumb takes the block.
-fn is_taken(block: &str) -> bool {
+/// Whether Rhumb accepts the block.
+fn is_accepted(block: &str) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("Corefile"), corefile(block)).expect("written");
     let binary = testkit::rhumb::binary().unwrap_or_else(|error| panic!("{error}"));
@@ -136,7 +137,7 @@ fn is_taken(block: &str) -> bool {
     command.status().expect("started").success()
 }
 
-/// None if the server takes the block, otherwise what it says.
+/// None if the server accepts the block, otherwise its error.
 fn verdict(kind: Kind, block: &str) -> Option<String> {
     let binary = match kind {
         Kind::CoreDns => Peer::CoreDns.locate(),

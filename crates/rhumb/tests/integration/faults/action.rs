@@ -1,9 +1,9 @@
-//! Faults as what is done at which time.
+//! Faults as timed actions.
 
 use std::time::Duration;
 
-use super::lane::TOKEN;
 use super::schedule::{Fault, Schedule, Step};
+use super::testbed::TOKEN_LIFETIME;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -17,20 +17,20 @@ pub enum Action {
     ContinueEtcd,
     Compact,
     Cut,
-    Mend,
+    Restore,
     ExpireToken,
     RenewToken,
 }
 
-/// All of a schedule in the order of time.
+/// The actions of a schedule in order of time.
 pub fn all(schedule: &Schedule) -> Vec<(Duration, Action)> {
-    let mut actions: Vec<_> = schedule.steps.iter().flat_map(of).collect();
-    // Stable: what happens at one time keeps its order.
+    let mut actions: Vec<_> = schedule.steps.iter().flat_map(actions_of).collect();
+    // A stable sort keeps the order of simultaneous actions.
     actions.sort_by_key(|(at, _)| *at);
     actions
 }
 
-fn of(step: &Step) -> Vec<(Duration, Action)> {
+fn actions_of(step: &Step) -> Vec<(Duration, Action)> {
     use Action::*;
     let (begin, end) = (step.at, step.end());
     let middle = begin + step.lasts.mul_f64(0.6);
@@ -40,16 +40,16 @@ fn of(step: &Step) -> Vec<(Duration, Action)> {
         Fault::ApiStopped => vec![(begin, StopApi), (end, ContinueApi)],
         Fault::EtcdKilled => vec![(begin, KillEtcd), (end, StartEtcd)],
         Fault::EtcdStopped => vec![(begin, StopEtcd), (end, ContinueEtcd)],
-        // An API server that runs on would still remember.
+        // A running API server would still have the history in its cache.
         Fault::HistoryLost => {
-            vec![(begin, Cut), (middle, KillApi), (middle, Compact), (middle, StartApi), (end, Mend)]
+            vec![(begin, Cut), (middle, KillApi), (middle, Compact), (middle, StartApi), (end, Restore)]
         }
-        // A watch that goes on is not asked for its token again. The API server is away until the token that a client
-        // remembers has expired, too.
+        // A running watch is not authenticated again. So the API server is down until the token that a client
+        // has cached has expired, too.
         Fault::TokenExpired => {
-            let expired = begin + TOKEN;
+            let expired = begin + TOKEN_LIFETIME;
             vec![(begin, ExpireToken), (begin, KillApi), (expired, StartApi), (end.max(expired), RenewToken)]
         }
-        Fault::Cut => vec![(begin, Cut), (end, Mend)],
+        Fault::Cut => vec![(begin, Cut), (end, Restore)],
     }
 }

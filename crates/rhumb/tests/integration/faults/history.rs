@@ -1,26 +1,26 @@
-//! What each subject was like when, and the judge of what is said about it.
+//! The states of each subject over time, and the check of answers against them.
 //!
-//! An answer is right if the subject was like that at some time: not before the last state that an answer has shown
-//! already, and not later than now. While all is well, it must also be a state of the last few seconds.
+//! An answer is correct if it matches a state of the subject that is not older than that of earlier answers. Without
+//! faults it must also be a state of the last few seconds.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use super::subject::{About, Answer, Question, State, Subject};
+use super::subject::{Answer, Aspect, Question, State, Subject};
 
-/// How long a change may take to show while nothing is wrong.
-pub const SOON: Duration = Duration::from_secs(5);
+/// Time limit until a change is visible without faults.
+pub const MAX_DELAY: Duration = Duration::from_secs(5);
 
-/// So many versions back, addresses are asked for. With more, each question would come seldom.
-const ASKED_FOR: usize = 6;
+/// Number of recent versions whose addresses are queried. With more, each question would be rare.
+const ADDRESS_VERSIONS: usize = 6;
 
-/// Times count from the beginning of a schedule.
+/// Times count from the start of a schedule.
 #[derive(Clone, Debug)]
 struct Version {
     state: State,
-    /// When it was written, if the cluster has said so. From the time it was begun on it may be seen.
+    /// When the API confirmed the write. It may be visible from its start on.
     written: Option<Duration>,
 }
 
@@ -28,37 +28,37 @@ struct Version {
 pub struct History {
     pub subject: Subject,
     versions: Vec<Version>,
-    /// The oldest version that may still be shown.
-    shown: usize,
-    /// The version that each question was answered with last, and when that was asked.
-    answered: BTreeMap<About, (usize, Duration)>,
+    /// The oldest version that an answer may still match.
+    oldest: usize,
+    /// The version of the last answer per question, and when the query was sent.
+    answered: BTreeMap<Aspect, (usize, Duration)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    Right,
-    /// No answer came.
-    Silent,
-    /// It was never like that.
-    Never,
-    /// It was like that, but newer answers were given before.
-    Back,
-    /// It was like that until a change that should have shown by now.
+    Correct,
+
+    NoAnswer,
+    /// It matches no state.
+    NeverTrue,
+    /// It matches a state older than that of an earlier answer.
+    Regressed,
+    /// It matches a state before a change that should be visible.
     Late,
 }
 
-/// One answer, or none, to a question asked at a time. `calm` is since when all is well, if it is.
+/// An answer, or none, to a query sent at a time. `healthy_since` is the end of the last fault; none during faults.
 #[derive(Clone, Copy, Debug)]
-pub struct Heard<'a> {
+pub struct Observation<'a> {
     pub answer: Option<&'a Answer>,
-    pub asked: Duration,
-    pub calm: Option<Duration>,
+    pub sent: Duration,
+    pub healthy_since: Option<Duration>,
 }
 
 impl History {
     pub fn new(subject: Subject, state: State) -> Self {
         let versions = vec![Version { state, written: Some(Duration::ZERO) }];
-        Self { subject, versions, shown: 0, answered: BTreeMap::new() }
+        Self { subject, versions, oldest: 0, answered: BTreeMap::new() }
     }
 
     /// A change is about to be written.
@@ -77,10 +77,10 @@ impl History {
         &self.versions[self.versions.len() - 1].state
     }
 
-    /// The addresses it had of late.
+    /// Its recent addresses.
     pub fn addresses(&self) -> Vec<Ipv4Addr> {
-        let late = self.versions.iter().rev().take(ASKED_FOR);
-        let mut all: Vec<_> = late.flat_map(|version| version.state.addresses()).copied().collect();
+        let recent = self.versions.iter().rev().take(ADDRESS_VERSIONS);
+        let mut all: Vec<_> = recent.flat_map(|version| version.state.addresses()).copied().collect();
         all.sort_unstable();
         all.dedup();
         all
@@ -90,37 +90,37 @@ impl History {
         self.subject.questions(&self.addresses())
     }
 
-    pub fn judge(&mut self, about: About, heard: Heard<'_>) -> Verdict {
-        let Some(answer) = heard.answer else { return Verdict::Silent };
-        let fits = |version: &Version| self.subject.answer(about, &version.state) == *answer;
+    pub fn judge(&mut self, aspect: Aspect, observation: Observation<'_>) -> Verdict {
+        let Some(answer) = observation.answer else { return Verdict::NoAnswer };
+        let fits = |version: &Version| self.subject.answer(aspect, &version.state) == *answer;
         let mut fitting = (0..self.versions.len()).filter(|n| fits(&self.versions[*n]));
-        // The same answer may fit several versions. The oldest is the one that claims least for later answers.
-        let Some(oldest) = fitting.clone().find(|n| *n >= self.shown) else {
-            return if fitting.next().is_some() { Verdict::Back } else { Verdict::Never };
+        // The same answer may match several versions. The oldest restricts later answers least.
+        let Some(oldest) = fitting.clone().find(|n| *n >= self.oldest) else {
+            return if fitting.next().is_some() { Verdict::Regressed } else { Verdict::NeverTrue };
         };
         let newest = fitting.next_back().unwrap_or(oldest);
-        self.shown = oldest;
-        self.answered.insert(about, (newest, heard.asked));
-        match self.is_late(newest, heard) {
+        self.oldest = oldest;
+        self.answered.insert(aspect, (newest, observation.sent));
+        match self.is_late(newest, observation) {
             true => Verdict::Late,
-            false => Verdict::Right,
+            false => Verdict::Correct,
         }
     }
 
-    /// Whether the next version was there, and all was well, long enough before the question.
-    fn is_late(&self, version: usize, heard: Heard<'_>) -> bool {
+    /// Whether the next version was written, and the last fault ended, long enough before the query.
+    fn is_late(&self, version: usize, observation: Observation<'_>) -> bool {
         let next = self.versions.get(version + 1).and_then(|version| version.written);
-        let (Some(written), Some(calm)) = (next, heard.calm) else { return false };
-        written.max(calm) + SOON < heard.asked
+        let (Some(written), Some(healthy_since)) = (next, observation.healthy_since) else { return false };
+        written.max(healthy_since) + MAX_DELAY < observation.sent
     }
 
-    /// Whether all its questions that were asked after `since` were answered with its last state, and all were asked.
+    /// Whether all its questions were sent after `since` and answered with its last state.
     pub fn is_fresh(&self, since: Duration) -> bool {
         let last = self.versions.len() - 1;
         let fresh = |question: &Question| {
             self.answered
-                .get(&question.about)
-                .is_some_and(|(version, asked)| *version == last && *asked >= since)
+                .get(&question.aspect)
+                .is_some_and(|(version, sent)| *version == last && *sent >= since)
         };
         self.versions[last].written.is_some() && self.questions().iter().all(fresh)
     }
@@ -130,7 +130,7 @@ impl fmt::Display for History {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.subject)?;
         for (n, Version { state, written }) in self.versions.iter().enumerate() {
-            let mark = if n == self.shown { " (shown)" } else { "" };
+            let mark = if n == self.oldest { " (oldest valid)" } else { "" };
             match written {
                 Some(at) => write!(f, " {:.2} {state:?}{mark};", at.as_secs_f64())?,
                 None => write!(f, " being written {state:?}{mark};")?,

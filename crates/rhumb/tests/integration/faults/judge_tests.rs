@@ -1,27 +1,26 @@
-//! The judge judged: histories, answers, and what is to be said of them.
+//! Tests of the check itself: histories, answers and the expected verdicts.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use super::history::{Heard, History, Verdict};
-use super::subject::{About, Answer, Kind, NOERROR, NXDOMAIN, PORT, State, Subject};
+use super::history::{History, Observation, Verdict};
+use super::subject::{Answer, Aspect, Kind, NOERROR, NXDOMAIN, PORT, State, Subject};
 
 const ONE: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 1);
 const TWO: Ipv4Addr = Ipv4Addr::new(10, 96, 0, 2);
-const STRANGER: Ipv4Addr = Ipv4Addr::new(10, 96, 9, 9);
+const UNRELATED: Ipv4Addr = Ipv4Addr::new(10, 96, 9, 9);
 const SERVFAIL: u16 = 2;
 
-/// What happens, in order.
 enum Event {
-    /// A state is written at a second; without one, it is only begun.
+    /// A state is written at a second; without one, the write is unconfirmed.
     Write(State, Option<u64>),
-    /// Something is heard at a second, while all was well since another, or not.
-    Hear(About, Option<Answer>, u64, Option<u64>, Verdict),
-    /// Whether all is fresh, asked since a second.
+    /// An answer to a query sent at a second, the last fault having ended at another, or not.
+    Observe(Aspect, Option<Answer>, u64, Option<u64>, Verdict),
+    /// Whether the history is fresh since a second.
     Fresh(u64, bool),
 }
 
-use Event::{Fresh, Hear, Write};
+use Event::{Fresh, Observe, Write};
 
 fn subject(kind: Kind) -> Subject {
     Subject { kind, namespace: "shop".into(), name: "web".into() }
@@ -35,7 +34,7 @@ fn denied() -> Option<Answer> {
     Some(Answer::new(NXDOMAIN, Vec::new()))
 }
 
-fn said(rcode: u16, records: &[&str]) -> Option<Answer> {
+fn reply(rcode: u16, records: &[&str]) -> Option<Answer> {
     Some(Answer::new(rcode, records.iter().map(|record| (*record).to_owned()).collect()))
 }
 
@@ -48,10 +47,13 @@ fn check(name: &str, kind: Kind, first: State, events: &[Event]) {
                 history.begin(state.clone());
                 at.iter().for_each(|at| history.written(seconds(*at)));
             }
-            Hear(about, answer, asked, calm, expected) => {
-                let heard =
-                    Heard { answer: answer.as_ref(), asked: seconds(*asked), calm: calm.map(seconds) };
-                let verdict = history.judge(*about, heard);
+            Observe(aspect, answer, sent, healthy_since, expected) => {
+                let observation = Observation {
+                    answer: answer.as_ref(),
+                    sent: seconds(*sent),
+                    healthy_since: healthy_since.map(seconds),
+                };
+                let verdict = history.judge(*aspect, observation);
                 assert_eq!(verdict, *expected, "{name}, event {n}: {answer:?} of {history}");
             }
             Fresh(since, expected) => {
@@ -62,106 +64,112 @@ fn check(name: &str, kind: Kind, first: State, events: &[Event]) {
 }
 
 #[test]
-fn what_is_wrong_is_called_wrong() {
-    use Verdict::{Back, Late, Never, Right, Silent};
+fn verdicts() {
+    use Verdict::{Correct, Late, NeverTrue, NoAnswer, Regressed};
     let at = |address| State::At(address);
-    let a = About::Addresses;
-    let srv = |target: &str| said(NOERROR, &[&format!("{PORT} {target}")]);
+    let a = Aspect::Addresses;
+    let srv = |target: &str| reply(NOERROR, &[&format!("{PORT} {target}")]);
     check(
-        "it was there all the time",
+        "always present",
         Kind::Service,
         at(ONE),
         &[
-            Hear(a, addresses(&[ONE]), 1, None, Right),
-            Hear(a, denied(), 2, None, Never),
-            Hear(a, said(NOERROR, &[]), 2, None, Never),
-            Hear(a, said(SERVFAIL, &[]), 2, None, Never),
-            Hear(a, addresses(&[STRANGER]), 2, None, Never),
-            Hear(a, addresses(&[ONE, STRANGER]), 2, None, Never),
-            Hear(a, addresses(&[ONE, ONE]), 2, None, Never),
-            Hear(a, None, 2, None, Silent),
-            Hear(About::Ports, srv("web.shop.svc.cluster.local."), 3, None, Right),
-            Hear(About::Ports, srv("other.shop.svc.cluster.local."), 3, None, Never),
-            Hear(About::Reverse(ONE), said(NOERROR, &["web.shop.svc.cluster.local."]), 3, None, Right),
-            Hear(About::Reverse(ONE), denied(), 3, None, Never),
+            Observe(a, addresses(&[ONE]), 1, None, Correct),
+            Observe(a, denied(), 2, None, NeverTrue),
+            Observe(a, reply(NOERROR, &[]), 2, None, NeverTrue),
+            Observe(a, reply(SERVFAIL, &[]), 2, None, NeverTrue),
+            Observe(a, addresses(&[UNRELATED]), 2, None, NeverTrue),
+            Observe(a, addresses(&[ONE, UNRELATED]), 2, None, NeverTrue),
+            Observe(a, addresses(&[ONE, ONE]), 2, None, NeverTrue),
+            Observe(a, None, 2, None, NoAnswer),
+            Observe(Aspect::Ports, srv("web.shop.svc.cluster.local."), 3, None, Correct),
+            Observe(Aspect::Ports, srv("other.shop.svc.cluster.local."), 3, None, NeverTrue),
+            Observe(Aspect::Reverse(ONE), reply(NOERROR, &["web.shop.svc.cluster.local."]), 3, None, Correct),
+            Observe(Aspect::Reverse(ONE), denied(), 3, None, NeverTrue),
         ],
     );
     check(
-        "it never was there",
+        "never present",
         Kind::Service,
         State::Absent,
         &[
-            Hear(a, denied(), 1, None, Right),
-            Hear(a, addresses(&[ONE]), 1, None, Never),
-            Hear(a, said(SERVFAIL, &[]), 1, None, Never),
-            Hear(a, said(NOERROR, &[]), 1, None, Never),
+            Observe(a, denied(), 1, None, Correct),
+            Observe(a, addresses(&[ONE]), 1, None, NeverTrue),
+            Observe(a, reply(SERVFAIL, &[]), 1, None, NeverTrue),
+            Observe(a, reply(NOERROR, &[]), 1, None, NeverTrue),
         ],
     );
     check(
-        "old answers are right until a new one was given",
+        "old answers are correct until a newer one",
         Kind::Service,
         at(ONE),
         &[
             Write(State::Absent, Some(1)),
             Write(at(TWO), Some(2)),
-            Hear(a, addresses(&[ONE]), 50, None, Right),
-            Hear(a, denied(), 51, None, Right),
-            Hear(a, addresses(&[ONE]), 52, None, Back),
-            Hear(a, addresses(&[TWO]), 53, None, Right),
-            Hear(a, denied(), 54, None, Back),
-            Hear(a, addresses(&[ONE]), 55, None, Back),
+            Observe(a, addresses(&[ONE]), 50, None, Correct),
+            Observe(a, denied(), 51, None, Correct),
+            Observe(a, addresses(&[ONE]), 52, None, Regressed),
+            Observe(a, addresses(&[TWO]), 53, None, Correct),
+            Observe(a, denied(), 54, None, Regressed),
+            Observe(a, addresses(&[ONE]), 55, None, Regressed),
         ],
     );
     check(
-        "what one question has shown binds the others",
+        "an answer to one question restricts the others",
         Kind::Service,
         at(ONE),
         &[
             Write(State::Absent, Some(1)),
             Write(at(TWO), Some(2)),
-            Hear(About::Reverse(TWO), said(NOERROR, &["web.shop.svc.cluster.local."]), 3, None, Right),
-            Hear(a, denied(), 4, None, Back),
-            Hear(About::Reverse(ONE), said(NOERROR, &["web.shop.svc.cluster.local."]), 4, None, Back),
-            Hear(About::Reverse(ONE), denied(), 4, None, Right),
+            Observe(Aspect::Reverse(TWO), reply(NOERROR, &["web.shop.svc.cluster.local."]), 3, None, Correct),
+            Observe(a, denied(), 4, None, Regressed),
+            Observe(
+                Aspect::Reverse(ONE),
+                reply(NOERROR, &["web.shop.svc.cluster.local."]),
+                4,
+                None,
+                Regressed,
+            ),
+            Observe(Aspect::Reverse(ONE), denied(), 4, None, Correct),
         ],
     );
     check(
-        "a state that comes again claims no more than it must",
+        "a repeated state matches its oldest version",
         Kind::Service,
         State::Absent,
         &[
             Write(at(ONE), Some(1)),
             Write(State::Absent, Some(2)),
             Write(at(TWO), Some(3)),
-            Hear(a, denied(), 4, None, Right),
-            Hear(a, addresses(&[ONE]), 5, None, Right),
-            Hear(a, denied(), 6, None, Right),
-            Hear(a, addresses(&[ONE]), 7, None, Back),
+            Observe(a, denied(), 4, None, Correct),
+            Observe(a, addresses(&[ONE]), 5, None, Correct),
+            Observe(a, denied(), 6, None, Correct),
+            Observe(a, addresses(&[ONE]), 7, None, Regressed),
         ],
     );
     check(
-        "what is being written may be seen or not",
+        "an unconfirmed write may be visible or not",
         Kind::Service,
         at(ONE),
         &[
             Write(State::Absent, None),
-            Hear(a, addresses(&[ONE]), 50, Some(0), Right),
-            Hear(a, denied(), 51, Some(0), Right),
-            Hear(a, addresses(&[ONE]), 52, Some(0), Back),
+            Observe(a, addresses(&[ONE]), 50, Some(0), Correct),
+            Observe(a, denied(), 51, Some(0), Correct),
+            Observe(a, addresses(&[ONE]), 52, Some(0), Regressed),
         ],
     );
     check(
-        "a change shows soon while all is well",
+        "a change is visible soon without faults",
         Kind::Service,
         at(ONE),
         &[
             Write(State::Absent, Some(10)),
-            Hear(a, addresses(&[ONE]), 15, Some(0), Right),
-            Hear(a, addresses(&[ONE]), 16, None, Right),
-            Hear(a, addresses(&[ONE]), 16, Some(12), Right),
-            Hear(a, addresses(&[ONE]), 16, Some(0), Late),
-            Hear(a, addresses(&[ONE]), 18, Some(12), Late),
-            Hear(a, denied(), 60, Some(0), Right),
+            Observe(a, addresses(&[ONE]), 15, Some(0), Correct),
+            Observe(a, addresses(&[ONE]), 16, None, Correct),
+            Observe(a, addresses(&[ONE]), 16, Some(12), Correct),
+            Observe(a, addresses(&[ONE]), 16, Some(0), Late),
+            Observe(a, addresses(&[ONE]), 18, Some(12), Late),
+            Observe(a, denied(), 60, Some(0), Correct),
         ],
     );
     check(
@@ -169,11 +177,11 @@ fn what_is_wrong_is_called_wrong() {
         Kind::Namespace,
         State::Present,
         &[
-            Hear(a, said(NOERROR, &[]), 1, None, Right),
-            Hear(a, denied(), 1, None, Never),
+            Observe(a, reply(NOERROR, &[]), 1, None, Correct),
+            Observe(a, denied(), 1, None, NeverTrue),
             Write(State::Absent, Some(2)),
-            Hear(a, denied(), 3, None, Right),
-            Hear(a, said(NOERROR, &[]), 4, None, Back),
+            Observe(a, denied(), 3, None, Correct),
+            Observe(a, reply(NOERROR, &[]), 4, None, Regressed),
         ],
     );
     check(
@@ -182,19 +190,19 @@ fn what_is_wrong_is_called_wrong() {
         State::Absent,
         &[
             Write(at(ONE), Some(1)),
-            Hear(About::Endpoint(ONE), denied(), 2, None, Right),
-            Hear(About::Endpoint(ONE), addresses(&[ONE]), 3, None, Right),
-            Hear(About::Endpoint(ONE), denied(), 4, None, Back),
+            Observe(Aspect::Endpoint(ONE), denied(), 2, None, Correct),
+            Observe(Aspect::Endpoint(ONE), addresses(&[ONE]), 3, None, Correct),
+            Observe(Aspect::Endpoint(ONE), denied(), 4, None, Regressed),
             Write(State::Absent, Some(5)),
-            Hear(About::Endpoint(ONE), denied(), 6, None, Right),
+            Observe(Aspect::Endpoint(ONE), denied(), 6, None, Correct),
         ],
     );
 }
 
 #[test]
-fn endpoints_are_judged_as_a_whole() {
-    use Verdict::{Back, Never, Right};
-    let a = About::Addresses;
+fn endpoints_are_checked_as_a_whole() {
+    use Verdict::{Correct, NeverTrue, Regressed};
+    let a = Aspect::Addresses;
     check(
         "endpoints",
         Kind::Headless,
@@ -202,24 +210,24 @@ fn endpoints_are_judged_as_a_whole() {
         &[
             Write(State::Endpoints(vec![ONE, TWO]), Some(1)),
             Write(State::Endpoints(vec![TWO]), Some(2)),
-            Hear(a, addresses(&[ONE]), 3, None, Right),
-            Hear(a, addresses(&[TWO, ONE]), 4, None, Right),
-            Hear(About::Endpoint(TWO), denied(), 4, None, Back),
-            Hear(a, addresses(&[ONE]), 5, None, Back),
-            Hear(a, denied(), 5, None, Never),
-            Hear(About::Reverse(ONE), denied(), 6, None, Right),
-            Hear(About::Endpoint(ONE), addresses(&[ONE]), 7, None, Back),
-            Hear(a, addresses(&[TWO]), 8, None, Right),
+            Observe(a, addresses(&[ONE]), 3, None, Correct),
+            Observe(a, addresses(&[TWO, ONE]), 4, None, Correct),
+            Observe(Aspect::Endpoint(TWO), denied(), 4, None, Regressed),
+            Observe(a, addresses(&[ONE]), 5, None, Regressed),
+            Observe(a, denied(), 5, None, NeverTrue),
+            Observe(Aspect::Reverse(ONE), denied(), 6, None, Correct),
+            Observe(Aspect::Endpoint(ONE), addresses(&[ONE]), 7, None, Regressed),
+            Observe(a, addresses(&[TWO]), 8, None, Correct),
         ],
     );
 }
 
-/// Fresh is who has answered each question with the last state, after a time.
+/// Fresh: each question was answered with the last state, after a time.
 #[test]
 fn freshness() {
-    use Verdict::Right;
-    let name = said(NOERROR, &["web.shop.svc.cluster.local."]);
-    let port = said(NOERROR, &[&format!("{PORT} web.shop.svc.cluster.local.")]);
+    use Verdict::Correct;
+    let name = reply(NOERROR, &["web.shop.svc.cluster.local."]);
+    let port = reply(NOERROR, &[&format!("{PORT} web.shop.svc.cluster.local.")]);
     check(
         "fresh",
         Kind::Service,
@@ -227,18 +235,18 @@ fn freshness() {
         &[
             Write(State::At(ONE), Some(1)),
             Fresh(0, false),
-            Hear(About::Addresses, addresses(&[ONE]), 5, None, Right),
-            Hear(About::Ports, port, 6, None, Right),
+            Observe(Aspect::Addresses, addresses(&[ONE]), 5, None, Correct),
+            Observe(Aspect::Ports, port, 6, None, Correct),
             Fresh(0, false),
-            Hear(About::Reverse(ONE), name, 7, None, Right),
+            Observe(Aspect::Reverse(ONE), name, 7, None, Correct),
             Fresh(0, true),
             Fresh(5, true),
             Fresh(6, false),
             Write(State::Absent, None),
             Fresh(0, false),
-            Hear(About::Addresses, denied(), 8, None, Right),
-            Hear(About::Ports, denied(), 8, None, Right),
-            Hear(About::Reverse(ONE), denied(), 8, None, Right),
+            Observe(Aspect::Addresses, denied(), 8, None, Correct),
+            Observe(Aspect::Ports, denied(), 8, None, Correct),
+            Observe(Aspect::Reverse(ONE), denied(), 8, None, Correct),
             Fresh(8, false),
         ],
     );

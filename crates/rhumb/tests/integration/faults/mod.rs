@@ -1,30 +1,30 @@
-//! Faults at random, on real servers: no answer is ever wrong, and every change made meanwhile shows after them.
+//! Random faults on real servers: no answer is ever wrong, and all changes are visible after recovery.
 //!
-//! A schedule follows from its seed. While etcd, the API server, the way to it and the token for it fail, the cluster
-//! changes whenever it can, and every name is asked for two hundred times a second. The judge knows what each name was
-//! like when. `RHUMB_SEED` repeats a run; CONTRIBUTING.md says how to repeat one schedule.
+//! A schedule is a function of its seed. While etcd, the API server, the link to it and the token for it fail, the test
+//! changes the cluster whenever it can and sends two hundred queries a second. It checks each answer against the history
+//! of the name. `RHUMB_SEED` repeats a run; CONTRIBUTING.md says how to repeat one schedule.
 
 mod action;
-mod ask;
 mod change;
+mod context;
 mod history;
 mod judge_tests;
-mod lane;
 mod plan;
+mod prober;
 mod run;
-mod scene;
 mod schedule;
 mod subject;
+mod testbed;
 mod write;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use lane::Lane;
 use run::{Outcome, run};
 use schedule::{Fault, Schedule};
-use testkit::network::Cable;
+use testbed::Testbed;
+use testkit::network::Link;
 use testkit::peers::Peer;
 use testkit::random::seed_from_env;
 
@@ -45,7 +45,7 @@ fn five_schedules() {
     check(schedules, 2, Duration::from_secs(400));
 }
 
-/// Part of `make test-long`. `RHUMB_SCHEDULES` says how many, one with the seed `RHUMB_SEED` and others with the next.
+/// Part of `make test-long`. `RHUMB_SCHEDULES` is their number; their seeds count up from `RHUMB_SEED`.
 #[test]
 #[ignore = "takes half an hour"]
 fn a_hundred_schedules() {
@@ -55,19 +55,19 @@ fn a_hundred_schedules() {
     check(schedules, 4, Duration::from_secs(44 * 60));
 }
 
-/// Runs them on so many lanes at once, and none begins after `limit`.
-fn check(schedules: Vec<Schedule>, lanes: usize, limit: Duration) {
+/// Runs them on several testbeds concurrently; none may start after `limit`.
+fn check(schedules: Vec<Schedule>, testbeds: usize, limit: Duration) {
     if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
         return;
     }
-    let Some(cables) = lay(lanes.min(schedules.len())) else { return };
-    let (began, next, outcomes) = (Instant::now(), AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let drive = |cable| {
-        let mut lane = Lane::start(cable).unwrap_or_else(|error| panic!("{error}"));
+    let Some(links) = create_links(testbeds.min(schedules.len())) else { return };
+    let (started, next, outcomes) = (Instant::now(), AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let drive = |link| {
+        let mut testbed = Testbed::start(link).unwrap_or_else(|error| panic!("{error}"));
         for round in 1..=250 {
             let Some(schedule) = schedules.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-            assert!(began.elapsed() < limit, "not all schedules could begin within {limit:?}");
-            let outcome = run(&mut lane, schedule, round);
+            assert!(started.elapsed() < limit, "not all schedules started within {limit:?}");
+            let outcome = run(&mut testbed, schedule, round);
             println!("{outcome}");
             if let Some(failure) = &outcome.failure {
                 println!("{failure}");
@@ -76,46 +76,51 @@ fn check(schedules: Vec<Schedule>, lanes: usize, limit: Duration) {
         }
     };
     std::thread::scope(|scope| {
-        let driving: Vec<_> = cables.into_iter().map(|cable| scope.spawn(|| drive(cable))).collect();
-        // All end before one of them fails the test.
-        let ended: Vec<_> = driving.into_iter().map(|lane| lane.join()).collect();
-        ended.into_iter().for_each(|lane| lane.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+        let driving: Vec<_> = links.into_iter().map(|link| scope.spawn(|| drive(link))).collect();
+        // All testbeds finish before one of them fails the test.
+        let ended: Vec<_> = driving.into_iter().map(|testbed| testbed.join()).collect();
+        ended
+            .into_iter()
+            .for_each(|testbed| testbed.unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     });
-    sum_up(&outcomes.into_inner().unwrap(), schedules.len());
+    summarize(&outcomes.into_inner().unwrap(), schedules.len());
 }
 
-fn sum_up(outcomes: &[Outcome], expected: usize) {
+fn summarize(outcomes: &[Outcome], expected: usize) {
     let mut recoveries: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.recovery).collect();
     recoveries.sort_unstable();
-    let wrong: Vec<_> = outcomes.iter().filter(|outcome| outcome.failure.is_some()).collect();
+    let failed: Vec<_> = outcomes.iter().filter(|outcome| outcome.failure.is_some()).collect();
     let sum = |of: fn(&Outcome) -> usize| outcomes.iter().map(of).sum::<usize>();
     println!(
-        "{} schedules, {} wrong; {} faults, {} questions, {} changes; recovered after {:.1?} (median), {:.1?} (most)",
+        "{} schedules, {} failed; {} faults, {} queries, {} changes; recovered after {:.1?} (median), {:.1?} (maximum)",
         outcomes.len(),
-        wrong.len(),
+        failed.len(),
         sum(|outcome| outcome.schedule.steps.len()),
-        sum(|outcome| outcome.asked),
+        sum(|outcome| outcome.queries),
         sum(|outcome| outcome.changes),
         recoveries.get(recoveries.len() / 2).copied().unwrap_or_default(),
         recoveries.last().copied().unwrap_or_default(),
     );
-    assert_eq!(outcomes.len(), expected, "a lane ended too early");
-    let seeds: Vec<_> = wrong.iter().map(|outcome| outcome.schedule.seed).collect();
+    assert_eq!(outcomes.len(), expected, "a testbed ended too early");
+    let seeds: Vec<_> = failed.iter().map(|outcome| outcome.schedule.seed).collect();
     assert!(
-        wrong.is_empty(),
-        "wrong with these seeds: {seeds:?}; first:\n{}",
-        wrong[0].failure.as_ref().unwrap()
+        failed.is_empty(),
+        "failed seeds: {seeds:?}; first failure:\n{}",
+        failed[0].failure.as_ref().unwrap()
     );
 }
 
-/// Nothing, and a line that says so, where a test can do without.
-fn lay(count: usize) -> Option<Vec<Cable>> {
-    let cables: testkit::Result<Vec<Cable>> = (0..count).map(|_| Cable::lay()).collect();
-    match cables {
-        Ok(cables) => Some(cables),
+/// None, after printing why, where namespaces are not available and not required.
+fn create_links(count: usize) -> Option<Vec<Link>> {
+    let links: testkit::Result<Vec<Link>> = (0..count).map(|_| Link::create()).collect();
+    match links {
+        Ok(links) => Some(links),
         Err(why) => {
-            assert!(std::env::var_os("RHUMB_PEERS_REQUIRED").is_none(), "no namespaces here: {why}");
-            println!("skipped: no namespaces here: {why}");
+            assert!(
+                std::env::var_os("RHUMB_PEERS_REQUIRED").is_none(),
+                "cannot create network namespaces: {why}"
+            );
+            println!("skipped: cannot create network namespaces: {why}");
             None
         }
     }

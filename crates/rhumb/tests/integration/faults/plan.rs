@@ -1,4 +1,4 @@
-//! The subjects of a schedule and how they change: a function of the seed, but for the numbers in their names and
+//! The subjects of a schedule and their changes: a function of the seed, except for the numbers in their names and
 //! addresses, which keep schedules on one cluster apart.
 
 use std::net::Ipv4Addr;
@@ -8,7 +8,7 @@ use testkit::random::Random;
 use super::schedule::Schedule;
 use super::subject::{Kind, State, Subject};
 
-/// How many there are of each kind.
+/// Number of subjects of each kind.
 const SUBJECTS: [(Kind, usize); 4] =
     [(Kind::Namespace, 3), (Kind::Service, 9), (Kind::Headless, 4), (Kind::Pod, 4)];
 
@@ -20,7 +20,7 @@ pub struct Plan {
     round: u8,
     /// Counts addresses of each kind.
     used: [u8; 3],
-    /// The namespace that all but namespaces are in.
+    /// The namespace of all subjects that are not namespaces.
     pub namespace: String,
     /// With their first states.
     pub subjects: Vec<(Subject, State)>,
@@ -28,7 +28,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// `round` is its own among all schedules on a cluster.
+    /// `round` must be unique among the schedules on a cluster.
     pub fn new(schedule: &Schedule, round: u8) -> Self {
         let random = Random::new(schedule.seed ^ 0x6368_616e_6765);
         let namespace = format!("round-{round}");
@@ -50,15 +50,15 @@ impl Plan {
             Kind::Namespace => format!("{}-{name}", self.namespace),
             _ => self.namespace.clone(),
         };
-        let there = steady || kind == Kind::Headless || self.random.chance(0.6);
-        let state = if there { self.state(kind) } else { State::Absent };
+        let present = steady || kind == Kind::Headless || self.random.chance(0.6);
+        let state = if present { self.state(kind) } else { State::Absent };
         if !steady {
             self.changing.push(self.subjects.len());
         }
         self.subjects.push((Subject { kind, namespace, name }, state));
     }
 
-    /// A state of something that is there, as it never was before.
+    /// A new state of an existing object.
     pub fn state(&mut self, kind: Kind) -> State {
         match kind {
             Kind::Namespace => State::Present,
@@ -69,7 +69,7 @@ impl Plan {
         }
     }
 
-    /// An address that nobody had. When all are used, the first come again.
+    /// An unused address. When all are used, it starts over.
     fn address(&mut self, kind: Kind) -> Ipv4Addr {
         let (network, used) = match kind {
             Kind::Service => (96, &mut self.used[0]),
@@ -80,13 +80,13 @@ impl Plan {
         Ipv4Addr::new(10, network, self.round, *used)
     }
 
-    /// What becomes of which subject next, given what it is like now.
+    /// The next subject to change and its new state, given the current states.
     pub fn next(&mut self, state_of: impl Fn(usize) -> State) -> (usize, State) {
         let subject = *self.random.pick(&self.changing);
         let kind = self.subjects[subject].0.kind;
         let next = match state_of(subject) {
             State::Absent => self.state(kind),
-            // Some endpoints stay, others come.
+            // Some endpoints stay, others are new.
             State::Endpoints(mut old) if self.random.chance(0.6) => {
                 if old.len() > 1 {
                     old.remove(self.random.below(old.len()));

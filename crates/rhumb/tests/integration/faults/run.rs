@@ -1,4 +1,4 @@
-//! Runs one schedule: changes, faults and questions at the same time, then the recovery.
+//! Runs one schedule: changes, faults and queries concurrently, then the recovery.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,164 +8,165 @@ use testkit::network;
 use testkit::random::Random;
 
 use super::action::{self, Action};
-use super::ask::ask_on;
 use super::change::Changer;
-use super::history::SOON;
-use super::lane::{Lane, Rhumb};
+use super::context::{Context, EndGuard};
+use super::history::MAX_DELAY;
 use super::plan::Plan;
-use super::scene::{Ending, Scene};
+use super::prober::probe;
 use super::schedule::{Fault, Schedule};
+use super::testbed::{Rhumb, Testbed};
 use super::write;
 
-/// How long after the last fault everything must be as it should be.
+/// Time limit from the last fault until every name is right.
 const RECOVERY: Duration = Duration::from_secs(60);
 
-/// How many changes are made when all is well again.
+/// Number of changes after recovery.
 const LAST_CHANGES: usize = 4;
 
-/// How long the API server's refusal of a token is waited for.
+/// Time limit until the API server rejects an expired token.
 const REFUSAL: Duration = Duration::from_secs(60);
 
-/// What came of a schedule.
+/// The result of a schedule.
 pub struct Outcome {
     pub schedule: Schedule,
-    pub asked: usize,
+    pub queries: usize,
     pub changes: usize,
     /// From the end of the last fault until every name was right.
     pub recovery: Option<Duration>,
-    /// How long the last changes took to show, when all was well.
-    pub calm: Option<Duration>,
+    /// Time until the last changes, after recovery, were visible.
+    pub change_delay: Option<Duration>,
     pub requests: String,
-    /// What should not have been, and what Rhumb logged then.
+    /// The errors, and Rhumb's log.
     pub failure: Option<String>,
 }
 
-pub fn run(lane: &mut Lane, schedule: &Schedule, round: u8) -> Outcome {
+pub fn run(testbed: &mut Testbed, schedule: &Schedule, round: u8) -> Outcome {
     let mut outcome = Outcome {
         schedule: schedule.clone(),
-        asked: 0,
+        queries: 0,
         changes: 0,
         recovery: None,
-        calm: None,
+        change_delay: None,
         requests: String::new(),
         failure: None,
     };
-    let played = play(lane, schedule, round, &mut outcome);
-    if outcome.calm.is_none() {
-        lane.heal().unwrap_or_else(|error| panic!("{error}"));
+    let result = run_schedule(testbed, schedule, round, &mut outcome);
+    if outcome.change_delay.is_none() {
+        testbed.reset().unwrap_or_else(|error| panic!("{error}"));
     }
-    if let Err(error) = played {
+    if let Err(error) = result {
         outcome.failure = Some(format!("{error}\n{}", outcome.failure.take().unwrap_or_default()));
     }
     outcome
 }
 
-fn play(lane: &mut Lane, schedule: &Schedule, round: u8, outcome: &mut Outcome) -> Result<()> {
-    lane.wait_until_well()?;
+fn run_schedule(testbed: &mut Testbed, schedule: &Schedule, round: u8, outcome: &mut Outcome) -> Result<()> {
+    testbed.wait_until_healthy()?;
     let plan = Plan::new(schedule, round);
-    let api = lane.cluster().api().patient(write::PATIENCE);
+    let api = testbed.cluster().api().with_timeout(write::TIMEOUT);
     Changer::begin(&api, &plan)?;
-    let rhumb = lane.start_rhumb(schedule)?;
-    let lists = rhumb.lists(lane);
+    let rhumb = testbed.start_rhumb(schedule)?;
+    let lists = rhumb.lists(testbed);
     if lists == 0 {
-        return Err(Error::new("Rhumb is ready, and has listed nothing"));
+        return Err(Error::new("Rhumb is ready, but has listed nothing"));
     }
-    let scene = Scene::new(&plan);
-    let mut changer = Changer { scene: &scene, plan, api, random: Random::new(schedule.seed) };
-    let played = std::thread::scope(|scope| {
-        let _ending = Ending(&scene);
-        let (pod, server, asked) = (lane.cable.pod.path(), rhumb.server.addr(), &scene);
+    let context = Context::new(&plan);
+    let mut changer = Changer { context: &context, plan, api, random: Random::new(schedule.seed) };
+    let result = std::thread::scope(|scope| {
+        let _end = EndGuard(&context);
+        let (pod, server, probed) = (testbed.link.pod.path(), rhumb.server.addr(), &context);
         scope.spawn(move || {
             network::enter(&pod).unwrap_or_else(|error| panic!("{error}"));
-            ask_on(asked, server);
+            probe(probed, server);
         });
         let changing = scope.spawn(|| {
             changer.run(schedule.end());
             changer
         });
-        break_things(lane, schedule, &rhumb, &scene)?;
-        let over = scene.now();
+        inject_faults(testbed, schedule, &rhumb, &context)?;
+        let end = context.now();
         while !changing.is_finished() {
-            if scene.now() > over + RECOVERY {
-                return Err(Error::new("the cluster is well, but does not take a change"));
+            if context.now() > end + RECOVERY {
+                return Err(Error::new("the cluster is healthy, but rejects a change"));
             }
-            scene.sleep_until(scene.now() + Duration::from_millis(20));
+            context.sleep_until(context.now() + Duration::from_millis(20));
         }
-        let mut changer = changing.join().map_err(|_| Error::new("the changes panicked"))?;
-        outcome.recovery = Some(recover(&scene, over, over + RECOVERY)?);
-        await_watches(lane, &rhumb, &scene, over + RECOVERY)?;
-        scene.known().calm = Some(scene.now());
-        let begun = scene.now();
+        let mut changer =
+            changing.join().map_err(|_| Error::new("the thread that makes changes panicked"))?;
+        outcome.recovery = Some(recover(&context, end, end + RECOVERY)?);
+        await_watches(testbed, &rhumb, &context, end + RECOVERY)?;
+        context.progress().healthy_since = Some(context.now());
+        let start = context.now();
         (0..LAST_CHANGES).for_each(|_| changer.change());
-        outcome.calm = Some(recover(&scene, begun, scene.now() + 2 * SOON)?);
+        outcome.change_delay = Some(recover(&context, start, context.now() + 2 * MAX_DELAY)?);
         Ok::<_, Error>(())
     });
-    let (refused, listed) = (rhumb.requests(lane, 401), rhumb.lists(lane) - lists);
-    outcome.requests = format!("{listed} lists, {refused} refused");
-    let mut known = scene.known();
-    (outcome.asked, outcome.changes) = (known.asked, known.changes);
-    if let Err(error) = played {
-        known.wrong.note(error.to_string());
+    let (rejected, listed) = (rhumb.requests(testbed, 401), rhumb.lists(testbed) - lists);
+    outcome.requests = format!("{listed} lists, {rejected} rejected");
+    let mut progress = context.progress();
+    (outcome.queries, outcome.changes) = (progress.queries, progress.changes);
+    if let Err(error) = result {
+        progress.errors.add(error.to_string());
     }
-    // A fault that does nothing would be a fault of the test.
+    // A fault without effect would be a mistake in the test.
     if schedule.has(Fault::HistoryLost) && listed == 0 {
-        known.wrong.note("history was lost, and nothing was listed again".into());
+        progress.errors.add("history was compacted, but nothing was relisted".into());
     }
-    if known.wrong.count > 0 {
-        let wrong = known.wrong.first.join("\n");
+    if progress.errors.count > 0 {
+        let errors = progress.errors.first.join("\n");
         let log = rhumb.server.output();
-        outcome.failure = Some(format!("{} wrong:\n{wrong}\nRhumb:\n{log}", known.wrong.count));
+        outcome.failure = Some(format!("{} errors:\n{errors}\nRhumb:\n{log}", progress.errors.count));
     }
     Ok(())
 }
 
-/// All actions at their times, until everything is there again.
-fn break_things(lane: &mut Lane, schedule: &Schedule, rhumb: &Rhumb, scene: &Scene) -> Result<()> {
+/// Runs all actions at their times, then waits until the cluster is healthy.
+fn inject_faults(testbed: &mut Testbed, schedule: &Schedule, rhumb: &Rhumb, context: &Context) -> Result<()> {
     for (at, action) in action::all(schedule) {
-        while scene.now() < at {
-            scene.sleep_until(at.min(scene.now() + Duration::from_millis(500)));
-            lane.look_after()?;
-            lane.rotate()?;
+        while context.now() < at {
+            context.sleep_until(at.min(context.now() + Duration::from_millis(500)));
+            testbed.restart_if_exited()?;
+            testbed.rotate()?;
         }
         if action == Action::RenewToken {
-            await_refusal(lane, rhumb, scene)?;
+            await_refusal(testbed, rhumb, context)?;
         }
-        let mut known = scene.known();
-        known.calm = None;
-        known.faults.push(format!("{action:?} {:.1}", scene.now().as_secs_f64()));
-        drop(known);
-        lane.act(action).map_err(|error| Error::new(format!("{action:?}: {error}")))?;
+        let mut progress = context.progress();
+        progress.healthy_since = None;
+        progress.faults.push(format!("{action:?} {:.1}", context.now().as_secs_f64()));
+        drop(progress);
+        testbed.act(action).map_err(|error| Error::new(format!("{action:?}: {error}")))?;
     }
-    lane.wait_until_well()
+    testbed.wait_until_healthy()
 }
 
-/// An API server that starts slowly must not make the time too short in which a token is refused.
-fn await_refusal(lane: &mut Lane, rhumb: &Rhumb, scene: &Scene) -> Result<()> {
-    let limit = scene.now() + REFUSAL;
-    while rhumb.requests(lane, 401) == 0 {
-        if scene.now() > limit {
-            return Err(Error::new("the token has expired, and nobody was refused"));
+/// Waits for the rejection of the token, which a slowly starting API server delays.
+fn await_refusal(testbed: &mut Testbed, rhumb: &Rhumb, context: &Context) -> Result<()> {
+    let limit = context.now() + REFUSAL;
+    while rhumb.requests(testbed, 401) == 0 {
+        if context.now() > limit {
+            return Err(Error::new("the token has expired, but no request was rejected"));
         }
-        lane.look_after()?;
-        scene.sleep_until(scene.now() + Duration::from_millis(250));
-    }
-    Ok(())
-}
-
-/// Names that nothing happened to are right before Rhumb is back at its watches.
-fn await_watches(lane: &Lane, rhumb: &Rhumb, scene: &Scene, limit: Duration) -> Result<()> {
-    while rhumb.is_stale(lane) {
-        if scene.now() > limit {
-            return Err(Error::new("the cluster is well, but is not watched"));
-        }
-        scene.sleep_until(scene.now() + Duration::from_millis(50));
+        testbed.restart_if_exited()?;
+        context.sleep_until(context.now() + Duration::from_millis(250));
     }
     Ok(())
 }
 
-/// How long it takes from a time on until all is as it should be.
-fn recover(scene: &Scene, from: Duration, limit: Duration) -> Result<Duration> {
-    let fresh = scene.wait_until_fresh(limit).map_err(Error::new)?;
+/// Waits for the watches: unchanged names are right even before they are re-established.
+fn await_watches(testbed: &Testbed, rhumb: &Rhumb, context: &Context, limit: Duration) -> Result<()> {
+    while rhumb.is_stale(testbed) {
+        if context.now() > limit {
+            return Err(Error::new("the cluster is healthy, but Rhumb reports stale data"));
+        }
+        context.sleep_until(context.now() + Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// Time from `from` until every name is right.
+fn recover(context: &Context, from: Duration, limit: Duration) -> Result<Duration> {
+    let fresh = context.wait_until_fresh(limit).map_err(Error::new)?;
     Ok(fresh.saturating_sub(from))
 }
 
@@ -175,15 +176,15 @@ impl fmt::Display for Outcome {
             |time: Option<Duration>| time.map_or("never".into(), |t| format!("{:.1} s", t.as_secs_f64()));
         write!(
             f,
-            "{}  RHUMB_SEED={}  {}  asked {}, changes {}, {}, recovered {}, calm {}",
-            if self.failure.is_some() { "WRONG" } else { "right" },
+            "{}  RHUMB_SEED={}  {}  queries {}, changes {}, {}, recovered after {}, last changes visible after {}",
+            if self.failure.is_some() { "FAILED" } else { "passed" },
             self.schedule.seed,
             self.schedule,
-            self.asked,
+            self.queries,
             self.changes,
             self.requests,
             seconds(self.recovery),
-            seconds(self.calm)
+            seconds(self.change_delay)
         )
     }
 }

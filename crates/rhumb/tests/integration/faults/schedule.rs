@@ -1,35 +1,35 @@
-//! What goes wrong when, and what changes meanwhile: a function of a seed and nothing else.
+//! The faults and their times: a function of the seed alone.
 
 use std::fmt;
 use std::time::Duration;
 
 use testkit::random::Random;
 
-/// One thing that goes wrong with a cluster, or with the way to it.
+/// A fault of a cluster or of the link to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// The API server is killed, and started again at the end.
+    /// The API server is killed, and restarted at the end.
     ApiKilled,
-    /// The API server is killed and started again at once: what it remembered of the past is gone.
+    /// The API server is killed and restarted at once: its watch cache is empty.
     ApiRestarted,
-    /// The API server stands still: it takes connections and says nothing.
+    /// The API server is stopped (SIGSTOP): connections open, nothing is answered.
     ApiStopped,
     EtcdKilled,
     EtcdStopped,
-    /// While the server is cut off, the cluster changes and forgets what it was like before.
+    /// While the link is cut, the cluster changes and etcd is compacted.
     HistoryLost,
-    /// The API server asks anew who we are, and the token in our file has expired until the end.
+    /// The API server restarts, and the token in the file has expired until the end.
     TokenExpired,
-    /// Nothing comes through to the API server or from it, and nobody is told.
+    /// All packets between Rhumb and the API server are dropped silently.
     Cut,
 }
 
-/// What a fault happens to. Faults overlap only if they happen to different things.
+/// The component a fault affects. Faults overlap only on different components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Api,
     Etcd,
-    Cable,
+    Link,
 }
 
 impl Fault {
@@ -48,9 +48,9 @@ impl Fault {
         match self {
             Self::ApiKilled | Self::ApiRestarted | Self::ApiStopped => &[Part::Api],
             Self::EtcdKilled | Self::EtcdStopped => &[Part::Etcd],
-            // Each needs the others to be well, or it would not happen.
-            Self::HistoryLost | Self::TokenExpired => &[Part::Api, Part::Etcd, Part::Cable],
-            Self::Cut => &[Part::Cable],
+            // These need the other components to be healthy to have an effect.
+            Self::HistoryLost | Self::TokenExpired => &[Part::Api, Part::Etcd, Part::Link],
+            Self::Cut => &[Part::Link],
         }
     }
 
@@ -58,18 +58,18 @@ impl Fault {
         self.parts().iter().all(|part| !other.parts().contains(part))
     }
 
-    /// How long it may last: usually, and once in a while.
+    /// Range of its usual duration, and of its rare one.
     fn seconds(self) -> [(f64, f64); 2] {
         match self {
             Self::ApiKilled => [(0.5, 8.0), (8.0, 20.0)],
             Self::ApiRestarted => [(0.0, 0.0); 2],
-            // Longer than a request is waited for.
+            // The rare one is longer than a request's timeout.
             Self::ApiStopped => [(3.0, 15.0), (32.0, 40.0)],
             Self::EtcdKilled => [(0.5, 6.0), (6.0, 15.0)],
             Self::EtcdStopped => [(2.0, 10.0), (10.0, 20.0)],
             Self::HistoryLost => [(5.0, 8.0), (8.0, 15.0)],
             Self::TokenExpired => [(6.0, 12.0), (12.0, 20.0)],
-            // Longer than it takes to notice.
+            // The rare one is longer than a watch's timeout.
             Self::Cut => [(5.0, 20.0), (62.0, 75.0)],
         }
     }
@@ -91,12 +91,12 @@ impl Step {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     pub seed: u64,
-    /// Whether pods are watched, too.
+    /// Whether pods are watched.
     pub pods: bool,
     pub steps: Vec<Step>,
 }
 
-/// How often each fault comes.
+/// The faults, with weights.
 const FAULTS: &[(u32, Fault)] = &[
     (3, Fault::ApiKilled),
     (2, Fault::ApiRestarted),
@@ -108,10 +108,10 @@ const FAULTS: &[(u32, Fault)] = &[
     (6, Fault::Cut),
 ];
 
-/// How often a fault lasts long.
+/// Probability of a rare, long duration.
 const LONG: f64 = 0.08;
 
-/// How often a fault begins before the last one has ended, if it can.
+/// Probability that a fault starts before the last one has ended, if it can.
 const OVERLAP: f64 = 0.4;
 
 impl Schedule {
@@ -119,18 +119,18 @@ impl Schedule {
     pub fn random(seed: u64) -> Self {
         let mut random = Random::new(seed);
         let faults: Vec<Fault> = (0..random.between(3, 6)).map(|_| *random.weighted(FAULTS)).collect();
-        Self::of(seed, &mut random, &faults, LONG, 1.0)
+        Self::build(seed, &mut random, &faults, LONG, 1.0)
     }
 
-    /// These faults in this order, as short as they come.
+    /// These faults in this order, with short durations.
     pub fn short(seed: u64, faults: &[Fault]) -> Self {
-        Self::of(seed, &mut Random::new(seed), faults, 0.0, 0.3)
+        Self::build(seed, &mut Random::new(seed), faults, 0.0, 0.3)
     }
 
-    fn of(seed: u64, random: &mut Random, faults: &[Fault], long: f64, stretch: f64) -> Self {
+    fn build(seed: u64, random: &mut Random, faults: &[Fault], long: f64, stretch: f64) -> Self {
         let mut steps: Vec<Step> = Vec::new();
         for &fault in faults {
-            // A token that has expired is followed by one that lasts.
+            // Tokens expire once only: the next one is valid for long.
             let again = fault == Fault::TokenExpired && steps.iter().any(|step| step.fault == fault);
             let fault = if again { Fault::Cut } else { fault };
             let [usual, rare] = fault.seconds();
@@ -154,7 +154,7 @@ impl Schedule {
         self.steps.iter().any(|step| step.fault == fault)
     }
 
-    /// When the last fault is over.
+    /// The end of the last fault.
     pub fn end(&self) -> Duration {
         self.steps.iter().map(Step::end).max().unwrap_or_default()
     }
@@ -176,7 +176,7 @@ impl fmt::Display for Schedule {
 }
 
 #[test]
-fn a_seed_says_everything() {
+fn same_seed_same_schedule() {
     for seed in 0..1000 {
         let schedule = Schedule::random(seed);
         assert_eq!(schedule, Schedule::random(seed));

@@ -1,11 +1,11 @@
-//! Names in a cluster that follow from one object each, so that the history of the object is the history of its names.
+//! Objects with the names that depend on them alone, so that an object's history determines its names' answers.
 
 use std::fmt;
 use std::net::Ipv4Addr;
 
 use wire::Rtype;
 
-/// What an object is like at some time.
+/// The state of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
     Absent,
@@ -13,7 +13,7 @@ pub enum State {
     Present,
     /// A Service or a pod.
     At(Ipv4Addr),
-    /// A headless Service, never without any.
+    /// A headless Service, always with endpoints.
     Endpoints(Vec<Ipv4Addr>),
 }
 
@@ -31,7 +31,7 @@ impl State {
 pub enum Kind {
     Namespace,
     Service,
-    /// The Service is always there; its EndpointSlice is what changes.
+    /// The Service always exists; its EndpointSlice changes.
     Headless,
     Pod,
 }
@@ -39,20 +39,20 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     pub kind: Kind,
-    /// Its own name for a namespace.
+    /// For a namespace, its own name.
     pub namespace: String,
     pub name: String,
 }
 
-/// A question, and what of a subject it is about.
+/// A question, and the aspect of a subject that it queries.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Question {
     pub name: String,
-    pub about: About,
+    pub aspect: Aspect,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum About {
+pub enum Aspect {
     Addresses,
     Ports,
     /// The name of one endpoint.
@@ -62,10 +62,10 @@ pub enum About {
 
 impl Question {
     pub fn rtype(&self) -> Rtype {
-        match self.about {
-            About::Addresses | About::Endpoint(_) => Rtype::A,
-            About::Ports => Rtype::SRV,
-            About::Reverse(_) => Rtype::PTR,
+        match self.aspect {
+            Aspect::Addresses | Aspect::Endpoint(_) => Rtype::A,
+            Aspect::Ports => Rtype::SRV,
+            Aspect::Reverse(_) => Rtype::PTR,
         }
     }
 }
@@ -73,7 +73,7 @@ impl Question {
 pub const NOERROR: u16 = 0;
 pub const NXDOMAIN: u16 = 3;
 
-/// What is said: a code, and the data of the records in order of their text.
+/// A response code, and the data of the records, sorted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     pub rcode: u16,
@@ -86,7 +86,7 @@ impl Answer {
         Self { rcode, records }
     }
 
-    fn of(records: Vec<String>) -> Self {
+    fn from_records(records: Vec<String>) -> Self {
         let rcode = if records.is_empty() { NXDOMAIN } else { NOERROR };
         Self::new(rcode, records)
     }
@@ -95,30 +95,30 @@ impl Answer {
 pub const PORT: u16 = 8080;
 
 impl Subject {
-    /// All that can be asked about it, if it has these addresses or had them once.
+    /// All questions about it, given its current and former addresses.
     pub fn questions(&self, addresses: &[Ipv4Addr]) -> Vec<Question> {
-        let question = |about| Question { name: self.asked(about), about };
+        let question = |aspect| Question { name: self.query_name(aspect), aspect };
         match self.kind {
-            Kind::Namespace => vec![question(About::Addresses)],
-            // Its name says its address.
-            Kind::Pod => addresses.iter().map(|address| question(About::Endpoint(*address))).collect(),
+            Kind::Namespace => vec![question(Aspect::Addresses)],
+            // Its name contains its address.
+            Kind::Pod => addresses.iter().map(|address| question(Aspect::Endpoint(*address))).collect(),
             Kind::Service => {
-                let reverse = addresses.iter().map(|address| question(About::Reverse(*address)));
-                [question(About::Addresses), question(About::Ports)].into_iter().chain(reverse).collect()
+                let reverse = addresses.iter().map(|address| question(Aspect::Reverse(*address)));
+                [question(Aspect::Addresses), question(Aspect::Ports)].into_iter().chain(reverse).collect()
             }
             Kind::Headless => {
-                let each = addresses.iter().flat_map(|a| [About::Endpoint(*a), About::Reverse(*a)]);
-                [About::Addresses, About::Ports].into_iter().chain(each).map(question).collect()
+                let each = addresses.iter().flat_map(|a| [Aspect::Endpoint(*a), Aspect::Reverse(*a)]);
+                [Aspect::Addresses, Aspect::Ports].into_iter().chain(each).map(question).collect()
             }
         }
     }
 
-    fn asked(&self, about: About) -> String {
-        match about {
-            About::Addresses => self.domain(),
-            About::Ports => format!("_http._tcp.{}", self.domain()),
-            About::Endpoint(address) => self.endpoint(address),
-            About::Reverse(address) => {
+    fn query_name(&self, aspect: Aspect) -> String {
+        match aspect {
+            Aspect::Addresses => self.domain(),
+            Aspect::Ports => format!("_http._tcp.{}", self.domain()),
+            Aspect::Endpoint(address) => self.endpoint(address),
+            Aspect::Reverse(address) => {
                 let [a, b, c, d] = address.octets();
                 format!("{d}.{c}.{b}.{a}.in-addr.arpa.")
             }
@@ -138,8 +138,8 @@ impl Subject {
         format!("{}.{}", address.to_string().replace('.', "-"), self.domain())
     }
 
-    /// The one right answer while it is in this state.
-    pub fn answer(&self, about: About, state: &State) -> Answer {
+    /// The correct answer in this state.
+    pub fn answer(&self, aspect: Aspect, state: &State) -> Answer {
         let addresses = state.addresses();
         let all =
             |text: &dyn Fn(Ipv4Addr) -> String| addresses.iter().map(|address| text(*address)).collect();
@@ -150,13 +150,13 @@ impl Subject {
             Kind::Headless => self.endpoint(address),
             _ => self.domain(),
         };
-        match about {
-            // It has no records of its own, but others are below it.
-            About::Addresses if *state == State::Present => Answer::new(NOERROR, Vec::new()),
-            About::Addresses => Answer::of(all(&|address| address.to_string())),
-            About::Ports => Answer::of(all(&|address| format!("{PORT} {}", target(address)))),
-            About::Endpoint(address) => Answer::of(if_there(address, address.to_string())),
-            About::Reverse(address) => Answer::of(if_there(address, target(address))),
+        match aspect {
+            // An empty non-terminal.
+            Aspect::Addresses if *state == State::Present => Answer::new(NOERROR, Vec::new()),
+            Aspect::Addresses => Answer::from_records(all(&|address| address.to_string())),
+            Aspect::Ports => Answer::from_records(all(&|address| format!("{PORT} {}", target(address)))),
+            Aspect::Endpoint(address) => Answer::from_records(if_there(address, address.to_string())),
+            Aspect::Reverse(address) => Answer::from_records(if_there(address, target(address))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Brings a cluster into a state, whatever happens to its API meanwhile: what is not known to be done is done again.
+//! Brings a cluster into a state despite API failures: unconfirmed writes are repeated.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use testkit::cluster::{Api, Method, Response};
 
 use super::subject::{Kind, PORT, State, Subject};
 
-/// How long a request may take. Short, since it is repeated.
-pub const PATIENCE: Duration = Duration::from_secs(3);
+/// Request timeout. Short, since requests are repeated.
+pub const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How a try ended.
+/// The result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tried {
+pub enum Attempt {
     Done,
-    /// Perhaps it was done, perhaps not.
-    Again,
-    /// The address belongs to something that was never made to its end. It is free again after minutes.
+    /// It may have succeeded or not.
+    Retry,
+    /// The address is allocated to an incomplete Service; the API server frees it after minutes.
     AddressTaken,
 }
 
-/// One try to bring a subject into a state.
-pub fn attempt(api: &Api, subject: &Subject, state: &State) -> Tried {
+/// Attempts to bring a subject into a state.
+pub fn attempt(api: &Api, subject: &Subject, state: &State) -> Attempt {
     let done = match (subject.kind, state) {
         (Kind::Namespace, State::Absent) => remove_namespace(api, &subject.namespace),
         (Kind::Namespace, _) => create_namespace(api, &subject.namespace),
@@ -32,17 +32,17 @@ pub fn attempt(api: &Api, subject: &Subject, state: &State) -> Tried {
         (Kind::Pod, state) => create_pod(api, subject, state),
         (Kind::Headless, state) => replace_slice(api, subject, state),
     };
-    if done { Tried::Done } else { Tried::Again }
+    if done { Attempt::Done } else { Attempt::Retry }
 }
 
-/// What must be there before a subject can be brought into its first state.
+/// Creates the objects that a subject's first state needs.
 pub fn prepare(api: &Api, subject: &Subject) -> testkit::Result<()> {
     if subject.kind != Kind::Headless {
         return Ok(());
     }
     api.create(&Resource::Service.collection(&subject.namespace), &service(subject, "None"))?;
     let slices = Resource::EndpointSlice.collection(&subject.namespace);
-    // Replaced by the first state. An address that nobody asks for.
+    // Replaced by the first state; the address is not queried.
     api.create(&slices, &slice(subject, &State::At([10, 202, 0, 1].into()))).map(drop)
 }
 
@@ -52,7 +52,7 @@ pub fn create_namespace(api: &Api, name: &str) -> bool {
     is(&created, &[200, 201, 409])
 }
 
-/// A namespace stays until whoever empties it says that it is empty; nobody does here, so we do.
+/// Removes the finalizer too: no controller does it here.
 fn remove_namespace(api: &Api, name: &str) -> bool {
     let path = Resource::Namespace.path("", name);
     if is(&send(api, Method::DELETE, &path, None), &[404]) {
@@ -63,22 +63,22 @@ fn remove_namespace(api: &Api, name: &str) -> bool {
     is(&send(api, Method::GET, &path, None), &[404])
 }
 
-fn create_service(api: &Api, subject: &Subject, state: &State) -> Tried {
+fn create_service(api: &Api, subject: &Subject, state: &State) -> Attempt {
     let address = state.addresses().first().map(ToString::to_string).unwrap_or_default();
     let collection = Resource::Service.collection(&subject.namespace);
     let created = send(api, Method::POST, &collection, Some(&service(subject, &address)));
     if is(&created, &[200, 201]) {
-        return Tried::Done;
+        return Attempt::Done;
     }
-    // A first try may have done it without our hearing of it, and then the address is taken by the Service itself.
+    // An earlier attempt may have succeeded unconfirmed; then the Service itself has the address.
     let read = send(api, Method::GET, &path(Resource::Service, subject), None);
     let found = read.as_ref().and_then(|read| serde_json::from_slice::<Value>(&read.body).ok());
     match (is(&read, &[200]), is(&read, &[404])) {
-        (true, _) if found.is_some_and(|found| text(&found, "/spec/clusterIP") == address) => Tried::Done,
-        (_, true) if created.is_some_and(|said| said.text().contains("already allocated")) => {
-            Tried::AddressTaken
+        (true, _) if found.is_some_and(|found| text(&found, "/spec/clusterIP") == address) => Attempt::Done,
+        (_, true) if created.is_some_and(|response| response.text().contains("already allocated")) => {
+            Attempt::AddressTaken
         }
-        _ => Tried::Again,
+        _ => Attempt::Retry,
     }
 }
 
@@ -129,7 +129,7 @@ fn is(response: &Option<Response>, statuses: &[u16]) -> bool {
     response.as_ref().is_some_and(|response| statuses.contains(&response.status))
 }
 
-/// None if no answer came.
+/// None without a response.
 fn send(api: &Api, method: Method, path: &str, body: Option<&Value>) -> Option<Response> {
     let content_type =
         if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };

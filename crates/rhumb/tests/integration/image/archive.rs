@@ -1,4 +1,4 @@
-//! An OCI image archive, read by the specification (image-spec 1.0): every digest and size on the way is checked.
+//! Reads an OCI image archive (image-spec 1.0) and checks every digest and size.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use testkit::cluster::objects::{list, text};
 
 pub struct Image {
     pub config: Value,
-    /// What runtimes call it once it is loaded.
+    /// Its name in a runtime.
     pub name: String,
     archive: PathBuf,
     layer: PathBuf,
@@ -60,7 +60,7 @@ impl Image {
         let name = entry["annotations"]["io.containerd.image.name"].as_str().unwrap().to_owned();
         let tag = entry["annotations"]["org.opencontainers.image.ref.name"].as_str().unwrap();
         assert!(name.ends_with(&format!(":{tag}")), "{name}, but {tag}");
-        // For tools that read what `docker save` writes.
+        // For tools that read the format of `docker save`.
         let docker = json(&layout.join("manifest.json"));
         for (field, expected) in [
             ("/0/Config", config_blob.strip_prefix(&layout).unwrap().to_str().unwrap()),
@@ -92,13 +92,13 @@ impl Image {
         let row = |line: &str| {
             let mut words = line.split_whitespace();
             let (mode, owner) = (words.next().unwrap(), words.next().unwrap());
-            // Size, day and time are left out.
+            // Without size, date and time.
             format!("{mode} {owner} {}", words.skip(3).collect::<Vec<_>>().join(" "))
         };
         listed.lines().map(row).collect()
     }
 
-    /// When it says it was made, which all its files say, too. In seconds since 1970.
+    /// Its creation time, which all its files have too, in seconds since 1970.
     pub fn epoch(&self) -> String {
         let date = ["-u", "+%s", "-d", text(&self.config, "/created")];
         let epoch = String::from_utf8(run(Command::new("date").args(date))).unwrap().trim().to_owned();
@@ -110,10 +110,10 @@ impl Image {
         epoch
     }
 
-    /// A new root file system of it, with the capabilities of files if we may set them.
+    /// Unpacks it into a new root file system, with file capabilities if permitted.
     pub fn unpack(&self) -> PathBuf {
         let place = tempfile::Builder::new().prefix("root").tempdir_in(self.folder.path()).unwrap();
-        // Deeper, because the folder of others is closed to users other than us.
+        // A subfolder, because the temporary folder itself is closed to other users.
         let root = place.keep().join("root");
         std::fs::create_dir(&root).unwrap();
         let mut tar = Command::new("tar");
@@ -126,7 +126,7 @@ impl Image {
     }
 }
 
-/// The file that a descriptor names, if it is what the descriptor says.
+/// The blob of a descriptor, after checking it.
 fn blob(layout: &Path, descriptor: &Value, media_type: &str) -> PathBuf {
     assert_eq!(text(descriptor, "/mediaType"), media_type, "{descriptor}");
     let named = text(descriptor, "/digest");
@@ -136,7 +136,7 @@ fn blob(layout: &Path, descriptor: &Value, media_type: &str) -> PathBuf {
     path
 }
 
-/// By coreutils, since an unoptimised build of our own takes seconds for an image.
+/// By coreutils, since an unoptimised build takes seconds per image.
 fn digest(file: &Path) -> String {
     let sum = String::from_utf8(run(Command::new("sha256sum").arg(file))).unwrap();
     format!("sha256:{}", sum.split(' ').next().unwrap())
@@ -146,7 +146,7 @@ fn json(path: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// What a command prints; it must succeed.
+/// The output of a command that must succeed.
 fn run(command: &mut Command) -> Vec<u8> {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -1,5 +1,5 @@
-//! What a container runtime does, with the kernel's own tools: networks for a pod and its node, and in the pod's a
-//! process with its own processes, mounts and root, and with no more rights than its security context gives.
+//! A minimal container runtime: network namespaces for a pod and its node, and in the pod's a process with its own PID and
+//! mount namespaces and root, and only the privileges of its security context.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -18,9 +18,9 @@ use wire::{NameBuf, Query, Rtype};
 
 use super::archive::Image;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A pod's network and its node's, and the cable between them. Low ports are for the privileged.
+/// The network namespaces of a pod and its node, with a veth link. Low ports need a capability.
 pub struct Sandbox {
     pub node: Network,
     pod: Network,
@@ -33,7 +33,7 @@ impl Sandbox {
     pub fn start() -> Result<Self> {
         let node = Network::start("the node", "")?;
         let path = node.path().display().to_string();
-        let cable = format!(
+        let script = format!(
             "grep -qx 1024 /proc/sys/net/ipv4/ip_unprivileged_port_start
             ip link add name eth0 type veth peer name pod netns {}
             ip addr add {POD}/24 dev eth0
@@ -42,34 +42,34 @@ impl Sandbox {
             nsenter --net={path} ip link set pod up",
             node.pid()
         );
-        Ok(Self { node, pod: Network::start("the pod", &cable)? })
+        Ok(Self { node, pod: Network::start("the pod", &script)? })
     }
 
-    /// What is answered on a port of the pod over HTTP.
+    /// The response of an HTTP GET to a port of the pod.
     pub fn get(&self, port: u16, path: &str) -> Option<String> {
         self.pod.within(|| dns_server::get(port, path).ok())
     }
 
-    fn ask(&self, name: &str, transport: Transport) -> Option<Message> {
+    fn query(&self, name: &str, transport: Transport) -> Option<Message> {
         let query = Query::ask(NameBuf::parse(name).unwrap().as_name(), Rtype::A).to_packet();
         let outcome =
-            self.node.within(|| client::ask((POD, 53).into(), transport, &query, Duration::from_secs(5)));
+            self.node.within(|| client::query((POD, 53).into(), transport, &query, Duration::from_secs(5)));
         outcome.unwrap_or_else(|error| panic!("{error}")).reply().map(Message::decode)
     }
 
     pub fn answers(&self, name: &str) -> bool {
-        self.ask(name, Transport::Udp).is_some()
+        self.query(name, Transport::Udp).is_some()
     }
 
     /// The addresses of a name.
     pub fn addresses(&self, name: &str, transport: Transport) -> Vec<Ipv4Addr> {
-        let records = self.ask(name, transport).map(|message| message.answer).unwrap_or_default();
+        let records = self.query(name, transport).map(|message| message.answer).unwrap_or_default();
         let address = |record: &Record| <[u8; 4]>::try_from(record.rdata.as_slice()).ok().map(Ipv4Addr::from);
         records.iter().filter_map(address).collect()
     }
 }
 
-/// Something of the pod's that is put into the root of its container, read-only.
+/// A read-only mount in the container's root.
 pub struct Mount {
     source: PathBuf,
     target: &'static str,
@@ -94,7 +94,7 @@ impl Container {
         Self::start_changed(image, |_| (), sandbox, mounts, environment)
     }
 
-    /// The same with a root that something was done to.
+    /// The same after changing the root.
     pub fn start_changed(
         image: &Image,
         change: impl FnOnce(&PathBuf),
@@ -108,8 +108,8 @@ impl Container {
         let script = script(image, &root, mounts, environment);
         let mut command = Command::new("nsenter");
         command.arg(format!("--net={}", sandbox.pod.path().display()));
-        // The outer of the two spaces of processes ends with us, and everything in it; in the inner one the server is
-        // the first process, as in a container.
+        // The outer PID namespace ends with this process, and everything in it; in the inner one the server is process
+        // 1, as in a container.
         command.args(["--", "unshare", "--mount", "--pid", "--kill-child", "--fork"]);
         command.args(["--", "unshare", "--pid", "--fork", "--", "sh", "-ec", &script]);
         let process = Process::start("the container", command).unwrap_or_else(|error| panic!("{error}"));
@@ -121,11 +121,11 @@ impl Container {
     }
 
     pub fn wait_for_line(&self, line: &str) {
-        self.process.wait_for_line(line, PATIENCE).unwrap_or_else(|error| panic!("{error}"));
+        self.process.wait_for_line(line, TIMEOUT).unwrap_or_else(|error| panic!("{error}"));
     }
 
     pub fn wait_until(&self, what: &str, condition: impl Fn() -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while !condition() {
             let ended = self.process.exit_status();
             assert!(ended.is_none() && Instant::now() < deadline, "never: {what}\n{}", self.output());
@@ -138,11 +138,11 @@ impl Container {
     }
 
     /// Its exit code.
-    pub fn wait(&self, patience: Duration) -> Option<i32> {
-        self.process.wait(patience).unwrap_or_else(|error| panic!("{error}\n{}", self.output())).code()
+    pub fn wait(&self, timeout: Duration) -> Option<i32> {
+        self.process.wait(timeout).unwrap_or_else(|error| panic!("{error}\n{}", self.output())).code()
     }
 
-    /// A field of what the kernel says about the server.
+    /// A field of the server's /proc/PID/status.
     pub fn status(&self, field: &str) -> String {
         let status = std::fs::read_to_string(self.file("status")).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(":\t"));
@@ -160,7 +160,7 @@ impl Container {
         format!("/proc/{}/{name}", self.server().as_raw_pid())
     }
 
-    /// The process id of the server as we see it: the innermost descendant.
+    /// The server's process id in our namespace: the innermost descendant.
     fn server(&self) -> Pid {
         let mut pid = self.process.pid();
         loop {
@@ -176,7 +176,7 @@ impl Container {
     }
 }
 
-/// Runtimes make them, too.
+/// As runtimes do.
 fn make_mount_points(root: &Path, mounts: &[Mount]) {
     for folder in ["dev", "proc"] {
         std::fs::create_dir(root.join(folder)).unwrap();
@@ -194,8 +194,8 @@ fn make_mount_points(root: &Path, mounts: &[Mount]) {
     }
 }
 
-/// Mounts, then gives up everything but what runc leaves a container with `drop: [ALL]` and `add: [NET_BIND_SERVICE]`:
-/// that capability in the bounding and permitted sets, none to inherit and none ambient.
+/// Mounts, then drops all privileges except those runc leaves with `drop: [ALL]` and `add: [NET_BIND_SERVICE]`:
+/// that capability in the bounding and permitted sets, none inheritable and none ambient.
 fn script(image: &Image, root: &Path, mounts: &[Mount], environment: &[String]) -> String {
     let root = root.display();
     let mut script = format!("mount --bind {root} {root}\nmount -t proc proc {root}/proc\n");

@@ -1,7 +1,7 @@
-//! The archive that `make image` writes: a correct OCI image, the same bytes every time, and one that serves a cluster
-//! the way kubelets run it.
+//! The archive that `make image` writes: a correct and reproducible OCI image that serves a cluster when run like a
+//! kubelet's.
 //!
-//! `RHUMB_IMAGE` says where it is. Containers are made of the kernel's own parts, which only root may use.
+//! `RHUMB_IMAGE` is its path. The containers of these tests need root.
 
 mod archive;
 mod container;
@@ -22,27 +22,27 @@ use testkit::process::Signal;
 
 const NONROOT: &str = "65532";
 
-/// The image; nothing, and a line that says so, where a test can do without.
+/// The image; prints a line and returns None where it is missing and not required.
 fn image() -> Option<Image> {
     match std::env::var_os("RHUMB_IMAGE") {
         Some(path) => Some(Image::read(Path::new(&path))),
-        None => can_do_without("no image: run make image, and set RHUMB_IMAGE=$PWD/target/image/rhumb.tar"),
+        None => skip("no image: run make image, and set RHUMB_IMAGE=$PWD/target/image/rhumb.tar"),
     }
 }
 
 fn sandbox() -> Option<Sandbox> {
-    Sandbox::start().map_err(|error| can_do_without::<()>(&format!("no namespaces here: {error}"))).ok()
+    Sandbox::start().map_err(|error| skip::<()>(&format!("no namespaces here: {error}"))).ok()
 }
 
-fn can_do_without<T>(why_not: &str) -> Option<T> {
+fn skip<T>(why_not: &str) -> Option<T> {
     assert!(std::env::var_os("RHUMB_PEERS_REQUIRED").is_none(), "{why_not}");
     println!("skipped: {why_not}");
     None
 }
 
-/// What a Deployment that only names another image than CoreDNS's relies on.
+/// The contract for a Deployment that only replaces CoreDNS's image.
 #[test]
-fn the_archive_is_an_oci_image_that_can_take_the_place_of_coredns() {
+fn archive_is_an_oci_image_that_can_replace_coredns() {
     let Some(image) = image() else { return };
     let version = env!("CARGO_PKG_VERSION");
     for (field, expected) in [
@@ -83,9 +83,9 @@ fn the_archive_is_an_oci_image_that_can_take_the_place_of_coredns() {
     assert_eq!(certificates.matches("-----END CERTIFICATE-----").count(), count);
 }
 
-/// Nothing of the moment or the place gets in.
+/// Independent of time and path.
 #[test]
-fn the_same_input_makes_the_same_bytes() {
+fn build_is_reproducible() {
     let Some(image) = image() else { return };
     let root = image.unpack();
     let folder = tempfile::tempdir().unwrap();
@@ -108,9 +108,9 @@ fn the_same_input_makes_the_same_bytes() {
     assert!(first == second, "{} bytes, then {} others", first.len(), second.len());
 }
 
-/// kubeadm's arguments, our Corefile and roles, and a real API server, with the rights of kubeadm's security context.
+/// With kubeadm's arguments and security context, our Corefile and roles, and a real API server.
 #[test]
-fn serves_a_cluster_as_kubelets_run_it() {
+fn serves_a_cluster_like_in_a_kubelet() {
     if [Peer::Etcd, Peer::KubeApiserver].iter().any(|peer| peer.for_test().is_none()) {
         return;
     }
@@ -135,7 +135,7 @@ fn serves_a_cluster_as_kubelets_run_it() {
         }
     }
 
-    // What runtimes make of `drop: [ALL]`, `add: [NET_BIND_SERVICE]` and `allowPrivilegeEscalation: false`.
+    // The effect of `drop: [ALL]`, `add: [NET_BIND_SERVICE]` and `allowPrivilegeEscalation: false`.
     let ids = format!("{NONROOT}\t{NONROOT}\t{NONROOT}\t{NONROOT}");
     let net_bind_service = "0000000000000400";
     let nothing = "0000000000000000";
@@ -154,7 +154,7 @@ fn serves_a_cluster_as_kubelets_run_it() {
     assert!(container.status("NSpid").ends_with("\t1"), "no first process: {}", container.status("NSpid"));
     assert!(container.root_is_read_only());
 
-    // As it is asked to go, it serves on for the Corefile's five seconds, then ends well.
+    // After TERM it serves for the Corefile's five seconds of lameduck, then exits with 0.
     let asked = Instant::now();
     container.signal(Signal::TERM);
     container.wait_for_line("lameduck mode for 5s");
@@ -167,10 +167,10 @@ fn serves_a_cluster_as_kubelets_run_it() {
     assert!(!output.contains("[ERROR]") && !output.contains("[WARNING]"), "{output}");
 }
 
-/// The capability in the binary's file is what gives it port 53. Shown by taking it away, and so that the tests here
-/// stand on a sandbox that does not give it by itself.
+/// Only the file capability of the binary permits port 53. Without it the server cannot listen, which also shows that
+/// the sandbox itself does not grant it.
 #[test]
-fn without_the_capability_in_its_file_it_may_not_listen() {
+fn cannot_listen_without_its_file_capability() {
     let (Some(image), Some(sandbox)) = (image(), sandbox()) else { return };
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("Corefile"), ".:53 {\n whoami\n}\n").unwrap();
@@ -189,15 +189,15 @@ fn without_the_capability_in_its_file_it_may_not_listen() {
     assert!(container.output().contains("permission denied"), "{}", container.output());
 }
 
-/// In a root without a loader, a shell or any library, and under the name that CoreDNS's image has.
+/// In a root without a loader, a shell or any library, and under the path in CoreDNS's image.
 #[test]
-fn the_binary_needs_nothing_around_it() {
+fn binary_is_self_contained() {
     let Some(image) = image() else { return };
     let root = image.unpack();
     for name in ["/rhumb", "/coredns"] {
         let output = Command::new("chroot").arg(&root).args([name, "-version"]).output().unwrap();
         if !output.status.success() && !rustix::process::geteuid().is_root() {
-            let _: Option<()> = can_do_without("chroot is for root");
+            let _: Option<()> = skip("chroot is for root");
             return;
         }
         let said = String::from_utf8_lossy(&output.stdout).into_owned();

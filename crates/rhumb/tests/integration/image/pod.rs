@@ -1,4 +1,4 @@
-//! What a kubelet gives a pod of the Deployment in deploy/kubernetes, on a node whose name server knows two names.
+//! A pod of the Deployment in deploy/kubernetes as set up by a kubelet, on a node whose name server has two names.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
@@ -10,7 +10,7 @@ use testkit::scripted_upstream::{ScriptedUpstream, Step};
 
 use super::container::{Mount, NODE, Sandbox};
 
-/// Some providers set a name here, and it must be looked up by a static binary in an empty root.
+/// Some providers set a name here, which a static binary in an empty root must resolve.
 const API_SERVER: &str = "kubernetes.default.svc";
 
 pub struct Pod {
@@ -34,7 +34,7 @@ impl Pod {
             .node
             .within(|| ScriptedUpstream::start_at((NODE, 53).into()))
             .unwrap_or_else(|error| panic!("{error}"));
-        // It cannot be stopped from outside of its network.
+        // It cannot be stopped from outside its namespace.
         let upstream = Box::leak(Box::new(upstream));
         upstream.on(API_SERVER, [Step::address(&NODE.to_string(), 30).unwrap()]);
         upstream.on("www.example.org", [Step::address("192.0.2.1", 30).unwrap()]);
@@ -70,8 +70,8 @@ fn write_files(cluster: &Cluster, folder: &Path) {
     }
 }
 
-/// Port 443 of the node is the API server's outside: a socket belongs to the namespace it was made in, and can be
-/// used from another.
+/// Relays port 443 of the node to the API server outside: a socket stays in its namespace and can be used from
+/// another.
 fn relay(sandbox: &Sandbox, port: u16) {
     let listener = sandbox.node.within(|| TcpListener::bind((NODE, 443))).unwrap();
     std::thread::spawn(move || {
@@ -87,7 +87,7 @@ fn relay(sandbox: &Sandbox, port: u16) {
 }
 
 fn copy(mut from: TcpStream, mut to: TcpStream) {
-    // Either end may go at any time; the other is told.
+    // Either end may close at any time; the other is closed then.
     let _ = std::io::copy(&mut from, &mut to);
     let _ = to.shutdown(std::net::Shutdown::Both);
     let _ = from.shutdown(std::net::Shutdown::Both);

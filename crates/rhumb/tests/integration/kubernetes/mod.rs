@@ -1,7 +1,7 @@
-//! What the comparisons of the `kubernetes` plugin share: a made-up cluster behind a real API server, two
-//! servers on the same Corefile, and the list of differences that are meant to be.
+//! Shared by the comparisons of the `kubernetes` plugin: a generated cluster behind a real API server, two servers on the
+//! same Corefile, and the list of intended differences.
 
-mod meant;
+mod intended;
 mod others;
 
 use std::fmt::Write;
@@ -9,28 +9,28 @@ use std::net::{IpAddr, SocketAddr};
 
 use serde_json::json;
 use testkit::cluster::changes::Changes;
-use testkit::cluster::generate::{self, Maker, Size};
+use testkit::cluster::generate::{self, ObjectGenerator, Size};
 use testkit::cluster::names::{self, Zones};
 use testkit::cluster::objects::{Object, Resource};
-use testkit::cluster::{Cluster, Stored, load};
+use testkit::cluster::{Cluster, StoredObjects, load};
 use testkit::peers::Peer;
 use testkit::query::Pool;
 use testkit::random::seed_from_env;
 use testkit::{DnsServer, Kind, ports};
 
-pub use meant::Meant;
+pub use intended::IntendedDifferences;
 pub use others::{AUTOPATH, K8S_EXTERNAL};
 
-/// A cluster full of made-up objects.
+/// A cluster with generated objects.
 pub struct World {
     pub seed: u64,
     pub cluster: Cluster,
-    pub stored: Stored,
+    pub stored: StoredObjects,
     upstream: DnsServer,
 }
 
 impl World {
-    /// With the changes that can follow. None, and a line saying so, when a peer is not built.
+    /// Also returns the source of changes. Prints a line and returns None when a peer is not built.
     pub fn create(size: Size) -> Option<(Self, Changes)> {
         let peers = [Peer::CoreDns, Peer::Etcd, Peer::KubeApiserver];
         if peers.iter().any(|peer| peer.for_test().is_none()) {
@@ -39,29 +39,29 @@ impl World {
         let seed = seed_from_env();
         let cluster = Cluster::alone().expect("an API server");
         load::install_service_imports(cluster.api()).expect("ServiceImports");
-        let mut maker = Maker::new(seed);
-        let mut objects = maker.cluster(size);
+        let mut generator = ObjectGenerator::new(seed);
+        let mut objects = generator.cluster(size);
         objects.extend([dns_service(), dns_slice()]);
-        objects.extend(ASKING.iter().map(|(ip, namespace)| asking_pod(ip, namespace)));
+        objects.extend(CLIENT_PODS.iter().map(|(ip, namespace)| client_pod(ip, namespace)));
         load::load(cluster.api(), &objects).unwrap_or_else(|error| panic!("{error}"));
-        let stored = Stored::read(cluster.api()).expect("all objects");
-        let upstream = DnsServer::start_anywhere(Kind::CoreDns, UPSTREAM).expect("an upstream");
-        Some((Self { seed, cluster, stored, upstream }, Changes::new(maker, objects)))
+        let stored = StoredObjects::read(cluster.api()).expect("all objects");
+        let upstream = DnsServer::start_on_free_port(Kind::CoreDns, UPSTREAM).expect("an upstream");
+        Some((Self { seed, cluster, stored, upstream }, Changes::new(generator, objects)))
     }
 
-    /// Where a server forwards what it does not know; nothing is asked outside this machine.
+    /// The upstream of the servers, so that no query leaves this machine.
     pub fn upstream(&self) -> SocketAddr {
         self.upstream.addr()
     }
 
-    /// The plugin's line that names the cluster.
+    /// The plugin's option that names the cluster.
     pub fn source(&self) -> String {
         format!("kubeconfig {}", self.cluster.kubeconfig().display())
     }
 }
 
-/// The Service that this machine's own addresses belong to, if it has any but loopback: the name server of the
-/// zone, for a server that listens everywhere.
+/// The Service of this machine's own addresses, if it has any but loopback: the name server of the zone, for a server
+/// that listens on all addresses.
 fn dns_service() -> Object {
     let body = json!({
         "metadata": {"name": "kube-dns", "labels": {"tier": "front", "env": "prod"}},
@@ -78,7 +78,7 @@ fn dns_service() -> Object {
 }
 
 fn dns_slice() -> Object {
-    // An address of documentation keeps the slice full where the machine has none of its own.
+    // A documentation address keeps the slice non-empty where the machine has only loopback.
     let mut addresses = vec!["192.0.2.53".to_owned()];
     addresses.extend(own_addresses());
     let endpoints: Vec<_> = addresses.iter().map(|ip| json!({"addresses": [ip]})).collect();
@@ -93,12 +93,12 @@ fn dns_slice() -> Object {
     Object::new(Resource::EndpointSlice, "shop", "kube-dns-own", body)
 }
 
-/// The pods that questions of tests come from. Most come from the first; from the last address no pod asks.
-const ASKING: &[(&str, &str)] =
+/// The pods that send the queries of tests. Most come from the first; the last address is no pod's.
+const CLIENT_PODS: &[(&str, &str)] =
     &[("127.0.0.1", "shop"), ("127.0.0.2", "team-a"), ("127.0.0.3", "shop"), ("127.0.0.4", "svc")];
 const NO_POD: &str = "127.0.0.9";
 
-fn asking_pod(ip: &str, namespace: &str) -> Object {
+fn client_pod(ip: &str, namespace: &str) -> Object {
     let name = format!("client-{}", ip.replace('.', "-"));
     let body = json!({
         "metadata": {"name": name, "labels": {"tier": "front"}},
@@ -116,7 +116,7 @@ fn own_addresses() -> Vec<String> {
     addresses.filter(|ip| ip.is_ipv4() && !ip.is_loopback()).map(|ip: IpAddr| ip.to_string()).collect()
 }
 
-/// Denies everything.
+/// Answers NXDOMAIN to everything.
 const UPSTREAM: &str = "\
 .:{port} {
     bind 127.0.0.1
@@ -127,7 +127,7 @@ const UPSTREAM: &str = "\
 }
 ";
 
-/// One way to use the plugin.
+/// A configuration of the plugin.
 #[derive(Clone, Copy)]
 pub struct Variant {
     pub name: &'static str,
@@ -135,19 +135,19 @@ pub struct Variant {
     pub zones: &'static str,
     /// Lines inside the plugin's braces.
     pub options: &'static str,
-    /// Lines of other plugins. In them `{upstream}` is the address of one that denies everything.
+    /// Lines of other plugins. In them `{upstream}` is an upstream that answers NXDOMAIN.
     pub others: &'static str,
-    /// Whether it listens on loopback only, as all do but those that look for name servers.
+    /// Whether it listens on loopback only, as all variants except those for name servers.
     pub bound: bool,
-    /// What is asked for.
-    pub asks: Asks,
+    /// The queried names.
+    pub query_names: QueryNames,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Asks {
+pub enum QueryNames {
     /// Names of the cluster.
     Cluster,
-    /// Names in these zones, which `k8s_external` has.
+    /// Names in these zones of `k8s_external`.
     Outside(&'static [&'static str]),
     /// Short names, from the addresses of several pods.
     SearchPaths,
@@ -156,19 +156,25 @@ pub enum Asks {
 /// `cluster.local` and all reverse zones.
 pub const ZONES: &str = "cluster.local in-addr.arpa ip6.arpa";
 
-/// The default, for the others to start from.
-pub const PLAIN: Variant =
-    Variant { name: "default", zones: ZONES, options: "", others: "", bound: true, asks: Asks::Cluster };
+/// The defaults of the variants.
+pub const PLAIN: Variant = Variant {
+    name: "default",
+    zones: ZONES,
+    options: "",
+    others: "",
+    bound: true,
+    query_names: QueryNames::Cluster,
+};
 
 impl Variant {
-    /// Names to ask for, `zones` being those of the cluster, and the addresses to ask from, if they matter.
-    pub fn questions(&self, stored: &Stored, zones: Zones<'_>, seed: u64) -> (Vec<Pool>, Vec<IpAddr>) {
-        match self.asks {
-            Asks::Cluster => (names::pools(stored, zones, seed), Vec::new()),
-            Asks::Outside(zones) => (names::outside(stored, zones, seed), Vec::new()),
-            Asks::SearchPaths => {
-                let asking = ASKING.iter().map(|(ip, _)| *ip).chain([NO_POD]);
-                let namespaces = ASKING.iter().map(|(_, namespace)| format!("{namespace}."));
+    /// The names to query, `zones` being those of the cluster, and the source addresses, if they matter.
+    pub fn questions(&self, stored: &StoredObjects, zones: Zones<'_>, seed: u64) -> (Vec<Pool>, Vec<IpAddr>) {
+        match self.query_names {
+            QueryNames::Cluster => (names::pools(stored, zones, seed), Vec::new()),
+            QueryNames::Outside(zones) => (names::outside(stored, zones, seed), Vec::new()),
+            QueryNames::SearchPaths => {
+                let asking = CLIENT_PODS.iter().map(|(ip, _)| *ip).chain([NO_POD]);
+                let namespaces = CLIENT_PODS.iter().map(|(_, namespace)| format!("{namespace}."));
                 let domains: Vec<String> =
                     namespaces.chain([String::new()]).map(|it| format!("{it}svc.cluster.local")).collect();
                 let domains: Vec<&str> = domains.iter().map(String::as_str).collect();
@@ -186,7 +192,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Both started at once; each is told by lines of its own where the objects are.
+    /// Starts both concurrently; each has its own lines that name the source of objects.
     pub fn start(world: &World, variant: &Variant, coredns: &str, rhumb: &str) -> Self {
         let upstream = world.upstream();
         std::thread::scope(|scope| {

@@ -1,16 +1,16 @@
-//! Addresses: of Services one each, of pods from a pool, so that several hold the same.
+//! Addresses: unique for Services, from a pool for pods, so that several share one.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::Maker;
+use super::ObjectGenerator;
 use crate::random::Random;
 
-/// How many pod addresses there are of each family. Fewer than endpoints, so that they meet.
+/// Number of pod addresses per family. Fewer than endpoints, so that they share some.
 const POOL: usize = 150;
 
-/// How many addresses there are behind no Service of this cluster. Few, because CoreDNS makes a name with an
-/// empty label of them, which it cannot send: each question for it costs a time-out.
+/// Number of addresses behind no Service of this cluster. Few, because CoreDNS makes a name with an empty label
+/// of them, which it cannot send: each query for it times out.
 const FAR: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl Family {
 
 #[derive(Clone, Debug)]
 pub(super) struct Addresses {
-    /// Of Services, counted up.
+    /// Of Services, ascending.
     next: u16,
     pods4: Vec<String>,
     pods6: Vec<String>,
@@ -48,7 +48,7 @@ pub(super) enum Place {
 impl Addresses {
     pub(super) fn new(random: &mut Random) -> Self {
         let mut pods4: BTreeSet<String> = BTreeSet::new();
-        // Outside 10.0.0.0/8 and fd00::/8 too: some reverse zones of tests end there. The last octet 0, and a
+        // Outside 10.0.0.0/8 and fd00::/8 too, beyond some reverse zones of tests. The last octet 0, and a
         // zero at the end of an IPv6 address, look odd when written with dashes.
         for odd in ["172.16.3.4", "192.168.0.0", "203.0.113.9", "10.244.0.0", "10.96.200.200"] {
             pods4.insert(odd.into());
@@ -73,8 +73,8 @@ impl Addresses {
     }
 }
 
-impl Maker {
-    /// A number for an address that no Service had so far.
+impl ObjectGenerator {
+    /// The number of an unused Service address.
     pub(super) fn next_address(&mut self) -> u16 {
         self.addresses.next += 1;
         self.addresses.next
@@ -82,7 +82,7 @@ impl Maker {
 
     /// The address of that number in the API server's ranges for Services.
     pub(super) fn cluster_ip(n: u16, family: Family) -> String {
-        // The API server takes 10.96.0.1 itself.
+        // The API server uses 10.96.0.1 itself.
         let n = n.wrapping_add(0x100);
         let [high, low] = n.to_be_bytes();
         match family {
@@ -91,7 +91,7 @@ impl Maker {
         }
     }
 
-    /// An address of the cluster set.
+    /// An address of the ClusterSet.
     pub(super) fn set_ip(n: u16, family: Family) -> String {
         let [high, low] = n.to_be_bytes();
         match family {
@@ -100,7 +100,7 @@ impl Maker {
         }
     }
 
-    /// The address of an endpoint; the same may come again.
+    /// The address of an endpoint; may repeat.
     pub(super) fn endpoint_ip(&mut self, place: Place, family: Family) -> String {
         let n = self.random.below(FAR);
         match (place, family) {
@@ -110,7 +110,7 @@ impl Maker {
         }
     }
 
-    /// The address of a pod; the same may come again.
+    /// The address of a pod; may repeat.
     pub(super) fn pod_ip(&mut self, family: Family) -> String {
         let pool = match family {
             Family::Ipv4 => &self.addresses.pods4,

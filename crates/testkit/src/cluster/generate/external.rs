@@ -1,15 +1,15 @@
-//! Services under another name: outside, inside, in chains and in circles.
+//! ExternalName Services: to names outside and inside the cluster, in chains and in loops.
 
 use serde_json::json;
 
-use super::Maker;
+use super::ObjectGenerator;
 use super::namespaces::NAMESPACES;
 use crate::cluster::objects::{Object, Resource};
 
-/// The zone that names inside are in.
+/// The zone of the cluster.
 pub const ZONE: &str = "cluster.local";
 
-/// Names outside the cluster, with the addresses that tests answer for them; without any it is known to nobody.
+/// Names outside the cluster and their addresses in tests; a name without any does not exist.
 pub const OUTSIDE: &[(&str, &[&str])] = &[
     ("ext1.example.net", &["192.0.2.101"]),
     ("ext2.example.net", &["192.0.2.102", "192.0.2.103", "2001:db8::102"]),
@@ -20,11 +20,11 @@ pub const OUTSIDE: &[(&str, &[&str])] = &[
     ("single", &["192.0.2.105"]),
 ];
 
-/// Longer than the ten names in a row that CoreDNS follows.
+/// Longer than the chains of ten names that CoreDNS follows.
 const CHAIN: usize = 12;
 
-impl Maker {
-    /// Another name for a Service in `namespace`.
+impl ObjectGenerator {
+    /// The target of an ExternalName Service in `namespace`.
     pub(super) fn external_name(&mut self, namespace: &str) -> String {
         let outside = self.random.pick(OUTSIDE).0;
         let some = self.known_service(namespace);
@@ -39,14 +39,14 @@ impl Maker {
                 .random
                 .pick(&["cluster.local", "svc.cluster.local", "dns-version.cluster.local"])
                 .to_string(),
-            // An address where a name should be, which the API takes.
+            // An address instead of a name, which the API accepts.
             13 => self.random.pick(&["192.0.2.9", "10.96.0.1"]).to_string(),
             14 => format!("10-244-0-1.{namespace}.pod.{ZONE}"),
             _ => format!("{}.example.net", ["long"; 40].join(".")),
         }
     }
 
-    /// `name.namespace` of a Service that was made before, in another namespace perhaps.
+    /// `name.namespace` of a Service generated before, possibly in another namespace.
     fn known_service(&mut self, namespace: &str) -> String {
         let known: Vec<String> = self
             .taken
@@ -57,7 +57,7 @@ impl Maker {
         if known.is_empty() { format!("self.{namespace}") } else { self.random.pick(&known).clone() }
     }
 
-    /// Chains that end in each kind of thing, one after twelve names, and circles of one, two and three names.
+    /// Chains that end in each kind of target, one after twelve names, and loops of one, two and three names.
     pub(super) fn chains(&mut self) -> Vec<Object> {
         let mut services = Vec::new();
         let inside = |name: &str, namespace: &str| format!("{name}.{namespace}.svc.{ZONE}");
@@ -67,7 +67,7 @@ impl Maker {
             ["ext2.example.net", "missing.example.net", "nosuch.shop.svc.cluster.local"].map(String::from),
         );
         for (c, end) in ends.iter().enumerate() {
-            // Through several namespaces, so that options which hide one of them cut the chain.
+            // Through several namespaces, so that options which exclude one of them cut the chain.
             let place = |i: usize| NAMESPACES[(c + i / 4) % 4];
             for i in 0..CHAIN {
                 let target = match i {
@@ -87,7 +87,7 @@ impl Maker {
     }
 
     fn external(&mut self, namespace: &str, name: &str, target: &str) -> Object {
-        self.take(Resource::Service, namespace, name);
+        self.reserve(Resource::Service, namespace, name);
         let body = json!({
             "metadata": {"name": name, "labels": self.labels()},
             "spec": {"type": "ExternalName", "externalName": target},

@@ -1,14 +1,14 @@
-//! Services of the whole cluster set: ServiceImports, and the slices that came from other clusters.
+//! Services of the ClusterSet: ServiceImports, and the slices of other clusters.
 
 use serde_json::{Value, json};
 
-use super::{Family, Maker};
+use super::{Family, ObjectGenerator};
 use crate::cluster::objects::{Object, Resource};
 
-/// The clusters that slices come from. Values of labels may be in upper case.
+/// The source clusters of slices. Values of labels may be in upper case.
 const CLUSTERS: [&str; 4] = ["east", "west", "c1", "North"];
 
-impl Maker {
+impl ObjectGenerator {
     pub fn import_with_slices(&mut self) -> Vec<Object> {
         let namespace = self.namespace();
         let name = self.import_name(namespace);
@@ -21,7 +21,7 @@ impl Maker {
             if self.random.chance(0.9) {
                 labels.push(("multicluster.kubernetes.io/source-cluster", *self.random.pick(&CLUSTERS)));
             }
-            // Some makers of such slices hang them onto a Service of their own in the cluster, too.
+            // Some MCS implementations also attach such slices to a Service in the cluster.
             let derived = format!("derived-{name}").chars().take(63).collect::<String>();
             if self.random.chance(0.3) {
                 labels.push(("kubernetes.io/service-name", &derived));
@@ -54,7 +54,7 @@ impl Maker {
         Object::new(Resource::ServiceImport, namespace, name, body)
     }
 
-    /// Mostly the name of a Service in the same namespace, as an exported one has.
+    /// Mostly the name of a Service in the same namespace, as if exported.
     fn import_name(&mut self, namespace: &str) -> String {
         let services: Vec<String> = self
             .taken
@@ -64,7 +64,7 @@ impl Maker {
             .collect();
         if !services.is_empty() && self.random.chance(0.6) {
             let name = self.random.pick(&services).clone();
-            if self.take(Resource::ServiceImport, namespace, &name) {
+            if self.reserve(Resource::ServiceImport, namespace, &name) {
                 return name;
             }
         }

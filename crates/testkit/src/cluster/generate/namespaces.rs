@@ -1,12 +1,12 @@
-//! Namespaces, among them those whose names mean something else in a name.
+//! Namespaces, some of them named like other parts of a DNS name.
 
 use serde_json::json;
 
-use super::Maker;
+use super::ObjectGenerator;
 use crate::cluster::objects::{Object, Resource};
 
-/// Those that are made; `default` and `kube-system` the API server makes itself. The first four hold half of
-/// all. Nothing is ever put into `empty`.
+/// The generated namespaces; the API server creates `default` and `kube-system` itself. The first four have half
+/// of all objects; `empty` has none.
 pub const NAMESPACES: &[&str] = &[
     "shop",
     "team-a",
@@ -25,7 +25,7 @@ pub const NAMESPACES: &[&str] = &[
 
 pub(super) const EMPTY: &str = "empty";
 
-impl Maker {
+impl ObjectGenerator {
     /// With labels for selectors: `team` is red, blue or missing.
     pub(super) fn namespaces(&mut self) -> Vec<Object> {
         let names = NAMESPACES.iter().chain([&EMPTY]);
@@ -33,7 +33,7 @@ impl Maker {
             .enumerate()
             .map(|(i, name)| {
                 let mut labels = self.labels();
-                // In turn, so that each selector finds one whatever the seed.
+                // In turn, so that each selector matches one with any seed.
                 if let Some(team) = [Some("red"), Some("blue"), None][i % 3] {
                     labels["team"] = team.into();
                 }

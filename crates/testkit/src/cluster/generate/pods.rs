@@ -1,16 +1,16 @@
-//! Pods in all phases of their lives.
+//! Pods in all phases.
 
 use serde_json::{Value, json};
 
-use super::{Family, Maker};
+use super::{Family, ObjectGenerator};
 use crate::cluster::objects::{Object, Resource};
 
 pub(crate) const PHASES: [&str; 5] = ["Pending", "Running", "Succeeded", "Failed", "Unknown"];
 
-/// Holds a deleted pod in place.
+/// Keeps a deleted pod terminating.
 const FINALIZER: &str = "rhumb.dev/held-by-a-test";
 
-impl Maker {
+impl ObjectGenerator {
     pub(super) fn pods(&mut self, count: usize) -> Vec<Object> {
         (0..count).map(|_| self.pod()).collect()
     }
@@ -42,7 +42,7 @@ impl Maker {
             (1, PHASES[4]),
         ]);
         let ips: Vec<String> = match self.random.below(10) {
-            // Not scheduled yet; or ended so long ago that its address went to another.
+            // Not scheduled yet; or ended so long ago that another pod has its address.
             0 => return json!({"phase": phase}),
             1 => vec!["192.168.0.10".into()],
             2 => vec![self.pod_ip(Family::Ipv6)],

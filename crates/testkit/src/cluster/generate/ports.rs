@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::Maker;
+use super::ObjectGenerator;
 use crate::cluster::objects::{list, text};
 
 const NAMES: [&str; 9] = ["http", "https", "dns", "dns-tcp", "metrics", "tcp", "a", "10", "a-port-with-15c"];
 
 const PROTOCOLS: [&str; 3] = ["TCP", "UDP", "SCTP"];
 
-impl Maker {
-    /// Ports that a Service may have, one at least: a single one may do without a name.
+impl ObjectGenerator {
+    /// Valid ports of a Service, at least one: a single one needs no name.
     pub(super) fn ports(&mut self) -> Value {
         let count = *self.random.weighted(&[(5, 1), (3, 2), (1, 3), (1, 5)]);
         if count == 1 && self.random.chance(0.4) {
@@ -21,7 +21,7 @@ impl Maker {
             .map(|i| {
                 let name = NAMES[(from + i) % NAMES.len()];
                 let mut port = json!({"name": name, "port": self.port_number() + i});
-                // Left out it is TCP.
+                // The default is TCP.
                 if self.random.chance(0.8) {
                     port["protocol"] = (*self.random.pick(&PROTOCOLS)).into();
                 }
@@ -31,14 +31,14 @@ impl Maker {
         ports.into()
     }
 
-    /// Ports of a slice: mostly those of its Service, or whatever the API takes. Null: none given.
+    /// Ports of a slice: mostly those of its Service, or anything the API accepts. Null: field absent.
     pub(super) fn slice_ports(&mut self, of_service: &Value) -> Value {
         let same: Vec<Value> = list(of_service, "")
             .iter()
             .map(|port| {
                 let mut port = port.clone();
                 if self.random.chance(0.3) {
-                    // The pod's own port is another one.
+                    // The target port differs.
                     port["port"] = self.port_number().into();
                 }
                 port

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::{Family, Maker, OUTSIDE};
+use super::{Family, OUTSIDE, ObjectGenerator};
 use crate::cluster::objects::{Object, Resource, list};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// With addresses of these families, the first being the preferred one.
+    /// With addresses of these families, the preferred one first.
     ClusterIp(&'static [Family]),
     NodePort,
     LoadBalancer,
@@ -19,7 +19,7 @@ pub enum Kind {
 
 use Family::{Ipv4, Ipv6};
 
-/// All kinds, in the proportion they come.
+/// All kinds, repeated by frequency.
 pub const KINDS: &[Kind] = &[
     Kind::ClusterIp(&[Ipv4]),
     Kind::Headless,
@@ -38,8 +38,8 @@ pub const KINDS: &[Kind] = &[
     Kind::ExternalName,
 ];
 
-impl Maker {
-    /// A Service somewhere and whatever slices it has.
+impl ObjectGenerator {
+    /// A Service in any namespace, with its slices.
     pub fn service_with_slices(&mut self, kind: Kind) -> Vec<Object> {
         let namespace = self.namespace();
         let service = self.service(namespace, kind);
@@ -60,7 +60,7 @@ impl Maker {
         service
     }
 
-    /// What a Service of that kind is, with an address of its own.
+    /// The spec of a Service of that kind, with an unused address.
     pub fn service_spec(&mut self, namespace: &str, kind: Kind) -> Value {
         let families: &[Family] = match kind {
             Kind::ClusterIp(families) => families,
@@ -100,7 +100,7 @@ impl Maker {
         if self.random.chance(outside) {
             spec["externalIPs"] = json!([format!("198.51.100.{}", self.random.byte()), "2001:db8:e::1"]);
         }
-        // The API server itself promises nothing about it, but readers of Services once looked at it.
+        // The API server ignores it, but DNS servers used to read it.
         if list(&spec, "/ports").len() == 1 && self.random.chance(0.1) {
             spec["publishNotReadyAddresses"] = true.into();
         }
@@ -113,7 +113,7 @@ impl Maker {
             1 => json!([{"ip": format!("192.0.2.{}", self.random.byte())}, {"hostname": "ext1.example.net"}]),
             2 => json!([{"ip": "2001:db8:1b::1"}, {"ip": "192.0.2.7"}]),
             3 => json!([{"hostname": "many.example.net"}, {"hostname": "six.example.net"}]),
-            // Twice the same, in both families.
+            // Duplicates, in both families.
             4 => json!([{"ip": "192.0.2.7"}, {"ip": "192.0.2.7"}, {"ip": "2001:db8:1b::2"}]),
             5 => json!([{"hostname": self.random.pick(OUTSIDE).0}]),
             _ => json!([{"ip": format!("192.0.2.{}", self.random.byte())}]),

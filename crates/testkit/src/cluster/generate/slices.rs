@@ -1,30 +1,30 @@
-//! EndpointSlices: none, one or several per Service, and some of no Service at all.
+//! EndpointSlices: none, one or several per Service, and some without a Service.
 
 use serde_json::{Value, json};
 
 use super::addresses::Place;
-use super::{Family, Maker};
+use super::{Family, ObjectGenerator};
 use crate::cluster::objects::{Object, Resource};
 
 /// Topology zones of endpoints; their names may hold dots and any case.
 pub const ZONES: &[&str] = &["zone-a", "zone-b", "Zone-C", "corp.example.com", "eu.West-1a", "pin"];
 
-/// The label that says whose endpoints they are.
+/// The label with the name of the Service.
 const SERVICE: &str = "kubernetes.io/service-name";
 
-/// A host name in place of an address. Nobody else asks for it, so that no cache learns it from a slice.
+/// A host name instead of an address. No test queries it, so that no cache has it.
 const HOST: &str = "slice.example.net";
 
 const HOSTNAMES: [&str; 7] = ["db-0", "db-1", "db-2", "a", "10-244-0-1", "0", "_"];
 
-impl Maker {
+impl ObjectGenerator {
     pub(super) fn slices_of(&mut self, namespace: &str, service: &str, ports: &Value) -> Vec<Object> {
         let count = *self.random.weighted(&[(2, 0), (6, 1), (4, 2), (2, 3), (1, 4)]);
         (0..count).map(|_| self.slice(namespace, &[(SERVICE, service)], ports)).collect()
     }
 
-    /// Some whose Service is missing, some that name none, and one that two would like to have.
-    pub(super) fn slices_of_no_service(&mut self) -> Vec<Object> {
+    /// Slices whose Service does not exist, slices without the label, and one claimed by two.
+    pub(super) fn orphan_slices(&mut self) -> Vec<Object> {
         let ports = json!([{"name": "http", "port": 80}]);
         let mut slices = Vec::new();
         for i in 0..6 {
@@ -37,7 +37,7 @@ impl Maker {
         slices
     }
 
-    /// A slice with these labels and, by chance, those for selectors.
+    /// A slice with these labels and, at random, those for selectors.
     pub fn slice(&mut self, namespace: &str, labels: &[(&str, &str)], ports: &Value) -> Object {
         self.counter += 1;
         let name = format!("slice-{}", self.counter);
@@ -58,7 +58,7 @@ impl Maker {
         Object::new(Resource::EndpointSlice, namespace, &name, body)
     }
 
-    /// The endpoints of a slice: few, none or, seldom, so many that their addresses fill a packet.
+    /// The endpoints of a slice: few, none or, rarely, so many that their addresses fill a packet.
     pub fn endpoints(&mut self, namespace: &str, kind: &str) -> Value {
         self.some_endpoints(namespace, kind, Place::Near)
     }
@@ -82,7 +82,7 @@ impl Maker {
         }
         if self.random.chance(0.4) {
             let hostname = match *self.random.pick(&HOSTNAMES) {
-                // No label by the rules of Kubernetes: the longest one instead.
+                // Not valid as a hostname in Kubernetes: the longest label instead.
                 "_" => "h".repeat(63),
                 hostname => hostname.to_owned(),
             };
@@ -113,7 +113,7 @@ impl Maker {
         let n = self.random.below(200);
         let name = match self.random.below(10) {
             0 => format!("{}-{n}", "a-pod-with-a-long-name".repeat(4)),
-            // 63 octets: just a label still.
+            // 63 octets: the longest label.
             1 => format!("{:p<60}{:03}", "exactly-one-label-", n),
             2 => format!("dotted.pod-{n}"),
             _ => format!("pod-{n}"),

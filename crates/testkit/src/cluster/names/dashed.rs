@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-/// An address with dashes for its dots or colons, as endpoints and pods are named. A label may not end in a
-/// dash, so a zero goes behind it.
+/// An address with dashes for its dots or colons, as in names of endpoints and pods. A label may not end in a
+/// dash, so a zero is appended.
 pub fn dashed(address: IpAddr) -> String {
     let mut label = address.to_string().replace(['.', ':'], "-");
     if label.ends_with('-') {

@@ -1,13 +1,13 @@
-//! Names in zones for the world outside, in which Services are right below their namespace.
+//! Names in the zones of k8s_external, in which Services are right below their namespace.
 
 use super::super::objects::{name_of, namespace_of};
-use super::super::stored::Stored;
+use super::super::stored::StoredObjects;
 use super::{pool, reverse, services};
 use crate::query::Pool;
 use crate::random::Random;
 
-/// Names that a zone has whatever the cluster holds, and what lies beside them.
-const FRONT: &[&str] = &[
+/// Names that exist in every zone, and near misses of them.
+const PREFIXES: &[&str] = &[
     "",
     "dns.",
     "ns1.dns.",
@@ -27,15 +27,15 @@ const FRONT: &[&str] = &[
     "a.b.c.d.e.f.g.",
 ];
 
-/// One pool per shape.
-pub fn outside(stored: &Stored, zones: &[&str], seed: u64) -> Vec<Pool> {
+/// One pool per form of name.
+pub fn outside(stored: &StoredObjects, zones: &[&str], seed: u64) -> Vec<Pool> {
     let mut random = Random::new(seed);
     let mut pools = vec![pool(8, reverse::names(stored, &mut random))];
     for zone in zones {
         let without = |names: Vec<String>| -> Vec<String> {
             names.iter().map(|name| name.replace(&format!(".svc.{zone}"), &format!(".{zone}"))).collect()
         };
-        let mut fixed: Vec<String> = FRONT.iter().map(|front| format!("{front}{zone}")).collect();
+        let mut fixed: Vec<String> = PREFIXES.iter().map(|prefix| format!("{prefix}{zone}")).collect();
         fixed.extend(stored.namespaces.iter().map(|namespace| format!("{}.{zone}", name_of(namespace))));
         let reached = stored.services.iter().filter(|service| is_reached(service));
         let reached = reached

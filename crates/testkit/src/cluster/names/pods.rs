@@ -1,14 +1,14 @@
-//! Names of pods: their addresses with dashes, in the right namespace and in others, and what is no address.
+//! Names of pods: their addresses with dashes, in their own namespace and in others, and invalid addresses.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::super::objects::{list, name_of, namespace_of, text};
-use super::super::stored::Stored;
+use super::super::stored::StoredObjects;
 use super::{addresses, dashed};
 use crate::random::Random;
 
-/// Labels that look like an address, more or less.
+/// Labels that resemble an address.
 const ODD: &[&str] = &[
     "10-0-0",
     "10-0-0-256",
@@ -44,7 +44,7 @@ const ODD: &[&str] = &[
     "fffff--1",
 ];
 
-pub(super) fn pods(stored: &Stored, zone: &str, random: &mut Random) -> Vec<String> {
+pub(super) fn pods(stored: &StoredObjects, zone: &str, random: &mut Random) -> Vec<String> {
     let namespaces: Vec<&str> = stored.namespaces.iter().map(name_of).collect();
     let mut names = Vec::new();
     if namespaces.is_empty() {

@@ -1,10 +1,10 @@
-//! Names of addresses: known ones, unknown ones, and pieces of them.
+//! Reverse names: of known addresses, of unknown ones, and partial ones.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use super::super::objects::{list, text};
-use super::super::stored::Stored;
+use super::super::stored::StoredObjects;
 use super::addresses;
 use crate::random::Random;
 
@@ -22,7 +22,7 @@ pub fn reverse(address: IpAddr) -> String {
     }
 }
 
-pub(super) fn names(stored: &Stored, random: &mut Random) -> Vec<String> {
+pub(super) fn names(stored: &StoredObjects, random: &mut Random) -> Vec<String> {
     let mut known: BTreeSet<IpAddr> = stored.slices.iter().flat_map(addresses).collect();
     for service in &stored.services {
         for place in ["/spec/clusterIPs", "/spec/externalIPs"] {
@@ -47,7 +47,7 @@ pub(super) fn names(stored: &Stored, random: &mut Random) -> Vec<String> {
     names
 }
 
-/// Part of such a name, too much of it, or another address.
+/// Part of a reverse name, one with extra labels, or another address.
 fn odd(random: &mut Random, name: &str) -> String {
     let labels: Vec<&str> = name.split('.').collect();
     match random.below(6) {
@@ -60,7 +60,7 @@ fn odd(random: &mut Random, name: &str) -> String {
     }
 }
 
-/// The ends of reverse zones that tests serve, and beyond them.
+/// The bounds of reverse zones that tests serve, and names beyond them.
 const FIXED: &[&str] = &[
     "in-addr.arpa",
     "ip6.arpa",

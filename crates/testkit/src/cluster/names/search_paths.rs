@@ -1,19 +1,19 @@
-//! What a resolver asks for first when it searches for a short name.
+//! The first query of a resolver that searches for a short name.
 
 use super::super::generate::OUTSIDE;
 use super::super::objects::{name_of, namespace_of};
-use super::super::stored::Stored;
+use super::super::stored::StoredObjects;
 use super::pool;
 use crate::query::Pool;
 use crate::random::Random;
 
-/// Short names that nobody has, or that are none.
+/// Short names that do not exist or are invalid.
 const MISSES: &[&str] =
     &["", "nosuch", "nosuch.example.net", "www.example.org", "cluster.local", "svc", "a.b.c.d"];
 
-/// Short names in each of the domains, which are the first ones of the paths of some clients. Two pools per domain:
-/// names that are somewhere along the path, and those that may be.
-pub fn search_paths(stored: &Stored, domains: &[&str], seed: u64) -> Vec<Pool> {
+/// Short names in each of the domains, which are the first search domains of some clients. Two pools per domain:
+/// names that exist somewhere along the search path, and names that may.
+pub fn search_paths(stored: &StoredObjects, domains: &[&str], seed: u64) -> Vec<Pool> {
     let mut random = Random::new(seed);
     let mut pools = Vec::new();
     for domain in domains {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::generate::ZONES;
 use super::super::objects::{label_of, list, name_of, namespace_of, text};
-use super::super::stored::Stored;
+use super::super::stored::StoredObjects;
 use super::{Slices, dashed};
 use crate::random::Random;
 
@@ -14,7 +14,7 @@ const SERVICE: &str = "kubernetes.io/service-name";
 const IMPORTED: &str = "multicluster.kubernetes.io/service-name";
 const CLUSTER: &str = "multicluster.kubernetes.io/source-cluster";
 
-pub(super) fn services(stored: &Stored, zone: &str) -> Vec<String> {
+pub(super) fn services(stored: &StoredObjects, zone: &str) -> Vec<String> {
     stored.services.iter().map(|service| base(service, zone)).collect()
 }
 
@@ -23,8 +23,8 @@ fn base(service: &Value, zone: &str) -> String {
     format!("{}.{}.svc.{zone}", name_of(service), namespace_of(service))
 }
 
-/// The ports of each Service and of its slices, with their underscores and without, right and wrong.
-pub(super) fn ports(stored: &Stored, zone: &str) -> Vec<String> {
+/// The ports of each Service and of its slices, with and without underscores, existing or not.
+pub(super) fn ports(stored: &StoredObjects, zone: &str) -> Vec<String> {
     let slices = Slices::by(stored, SERVICE);
     stored.services.iter().flat_map(|service| ports_of(&slices, service, zone)).collect()
 }
@@ -60,8 +60,8 @@ fn ports_of<'a>(slices: &Slices<'a>, service: &'a Value, zone: &str) -> Vec<Stri
     names
 }
 
-/// Endpoints by address, hostname and pod, ready or not, and names below and beside them.
-pub(super) fn endpoints(stored: &Stored, zone: &str) -> Vec<String> {
+/// Endpoints by address, hostname and pod, ready or not, and near misses.
+pub(super) fn endpoints(stored: &StoredObjects, zone: &str) -> Vec<String> {
     let slices = Slices::by(stored, SERVICE);
     let mut names = Vec::new();
     for service in &stored.services {
@@ -94,8 +94,8 @@ fn endpoint_labels(slice: &Value) -> Vec<String> {
     labels
 }
 
-/// Names for one topology zone, and those that are not quite.
-pub(super) fn zonal(stored: &Stored, zone: &str) -> Vec<String> {
+/// Names for one topology zone, and near misses.
+pub(super) fn zonal(stored: &StoredObjects, zone: &str) -> Vec<String> {
     let slices = Slices::by(stored, SERVICE);
     let mut names = Vec::new();
     for service in &stored.services {
@@ -123,8 +123,8 @@ pub(super) fn zonal(stored: &Stored, zone: &str) -> Vec<String> {
     names
 }
 
-/// What is imported: the names of Services in the cluster set, and of endpoints in their clusters.
-pub(super) fn imports(stored: &Stored, zone: &str) -> Vec<String> {
+/// Imported Services in the ClusterSet, and their endpoints by cluster.
+pub(super) fn imports(stored: &StoredObjects, zone: &str) -> Vec<String> {
     let slices = Slices::by(stored, IMPORTED);
     let mut names = Vec::new();
     for import in &stored.imports {
@@ -146,8 +146,8 @@ pub(super) fn imports(stored: &Stored, zone: &str) -> Vec<String> {
     names
 }
 
-/// The right label in the wrong place, one too many, one too few.
-pub(super) fn misses(stored: &Stored, zone: &str, random: &mut Random) -> Vec<String> {
+/// Labels in the wrong position, one too many, one too few.
+pub(super) fn misses(stored: &StoredObjects, zone: &str, random: &mut Random) -> Vec<String> {
     let namespaces: Vec<&str> = stored.namespaces.iter().map(name_of).collect();
     if namespaces.is_empty() {
         return Vec::new();

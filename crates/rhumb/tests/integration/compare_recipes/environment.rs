@@ -1,4 +1,4 @@
-//! The cluster and the upstreams that the document speaks of.
+//! The cluster and the upstreams of the document.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use testkit::peers::Peer;
 use super::cluster;
 use super::upstreams::Upstreams;
 
-pub struct Setting {
+pub struct Environment {
     cluster: Cluster,
     pub upstreams: Upstreams,
 }
 
-impl Setting {
-    /// None, and a line saying so, when a peer is not built.
+impl Environment {
+    /// Prints a line and returns None when a peer is not built.
     pub fn create() -> Option<Self> {
         let peers = [Peer::CoreDns, Peer::Etcd, Peer::KubeApiserver];
         if peers.iter().any(|peer| peer.for_test().is_none()) {
@@ -30,13 +30,13 @@ impl Setting {
         self.cluster.kubeconfig()
     }
 
-    /// An upstream stops answering.
-    pub fn take_away(&mut self, upstream: &str) -> Result<(), String> {
+    /// Stops an upstream.
+    pub fn stop_upstream(&mut self, upstream: &str) -> Result<(), String> {
         self.upstreams.stop(upstream)
     }
 
-    /// All upstreams answer again.
-    pub fn bring_back(&mut self) -> Result<(), String> {
+    /// Restarts all stopped upstreams.
+    pub fn restart_upstreams(&mut self) -> Result<(), String> {
         let kubeconfig = self.cluster.kubeconfig();
         self.upstreams.start_missing(&kubeconfig)
     }

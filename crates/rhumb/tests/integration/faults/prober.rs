@@ -1,4 +1,4 @@
-//! Asks a server for all names again and again, and has its answers judged.
+//! Queries a server for all names repeatedly and checks the answers.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -8,42 +8,42 @@ use testkit::message::{Message, Record};
 use testkit::name::Name;
 use wire::{NameBuf, Query, Rtype};
 
-use super::scene::Scene;
+use super::context::Context;
 use super::subject::{Answer, Question};
 
-/// Between two questions: two hundred in a second.
-const PACE: Duration = Duration::from_millis(5);
+/// Interval between queries: two hundred per second.
+const INTERVAL: Duration = Duration::from_millis(5);
 
-/// An answer takes microseconds. A machine that does much else may take its time.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// An answer takes microseconds, but a busy machine may be slow.
+const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Until the scene ends.
-pub fn ask_on(scene: &Scene, server: SocketAddr) {
-    let mut next = scene.now();
-    while !scene.has_ended() {
-        for (subject, question) in scene.questions() {
-            if !scene.sleep_until(next) {
+/// Runs until the context ends.
+pub fn probe(context: &Context, server: SocketAddr) {
+    let mut next = context.now();
+    while !context.has_ended() {
+        for (subject, question) in context.questions() {
+            if !context.sleep_until(next) {
                 return;
             }
-            next = scene.now() + PACE;
-            let asked = scene.now();
-            let answer = ask(server, &question);
-            scene.hear(subject, &question, answer.as_ref(), asked);
+            next = context.now() + INTERVAL;
+            let sent = context.now();
+            let answer = query(server, &question);
+            context.judge(subject, &question, answer.as_ref(), sent);
         }
     }
 }
 
-fn ask(server: SocketAddr, question: &Question) -> Option<Answer> {
+fn query(server: SocketAddr, question: &Question) -> Option<Answer> {
     let name = NameBuf::parse(&question.name).expect("a name");
     let query = Query::ask(name.as_name(), question.rtype()).to_packet();
-    let outcome = client::udp(server, &query, PATIENCE, 0).ok()?;
+    let outcome = client::udp(server, &query, TIMEOUT, 0).ok()?;
     let message = Message::decode(outcome.reply()?);
     let mut records: Vec<String> = message.answer.iter().map(data).collect();
     records.extend(message.broken.clone());
     Some(Answer::new(message.rcode(), records))
 }
 
-/// What a record says, without what is the same in all: an address, a name, or a port and a name.
+/// The varying data of a record: an address, a name, or a port and a name.
 fn data(record: &Record) -> String {
     let data = record.rdata.as_slice();
     let name = |at: usize| Name::read(data, at).map(|(name, _)| name.to_string().to_lowercase());

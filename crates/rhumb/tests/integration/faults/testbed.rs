@@ -1,5 +1,5 @@
-//! The servers that schedules run on, one after another: etcd and an API server on a node, and in a pod, behind a
-//! cable that can be cut, Rhumb.
+//! The servers that schedules run on, one after another: etcd and an API server on a node, and Rhumb in a pod behind a
+//! link that can be cut.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
@@ -8,54 +8,54 @@ use tempfile::TempDir;
 use testkit::cluster::{Cluster, Settings, Signer, deploy};
 use testkit::dns_server;
 use testkit::error::{Error, Result};
-use testkit::network::Cable;
+use testkit::network::Link;
 use testkit::process::Signal;
 use testkit::{DnsServer, Kind, ports};
 
 use super::action::Action;
 use super::schedule::{Fault, Schedule};
 
-/// How long a token lasts, and when the next one is there, until one is late. Real ones last an hour, as the last does.
-pub const TOKEN: Duration = Duration::from_secs(3);
-const ROTATION: Duration = Duration::from_millis(1500);
-const LAST_TOKEN: Duration = Duration::from_secs(3600);
+/// Lifetime of tokens and interval of their rotation, until one is late. The last one is valid for an hour, as real ones.
+pub const TOKEN_LIFETIME: Duration = Duration::from_secs(3);
+const ROTATION_INTERVAL: Duration = Duration::from_millis(1500);
+const LAST_TOKEN_LIFETIME: Duration = Duration::from_secs(3600);
 
-/// An API server that ended because it had no etcd when it began is started again, as kubelets do.
-const READY: Duration = Duration::from_secs(120);
+/// Time limit until the API server is ready. If it exits for lack of etcd it is restarted, as a kubelet would.
+const READY_TIMEOUT: Duration = Duration::from_secs(120);
 
-pub struct Lane {
-    // Dropped first: it runs in the network.
+pub struct Testbed {
+    // Dropped first: it runs in the link's namespace.
     cluster: Cluster,
     signer: Signer,
     folder: TempDir,
     rotated: Instant,
     rotates: bool,
-    pub cable: Cable,
+    pub link: Link,
 }
 
-/// Rhumb, with the ports of its other servers.
+/// Rhumb, with the port of its metrics.
 pub struct Rhumb {
     pub server: DnsServer,
     metrics: u16,
 }
 
-impl Lane {
-    /// On a cable of its own. Takes the calling thread to the node, for good.
-    pub fn start(cable: Cable) -> Result<Self> {
-        cable.node.enter()?;
-        let place = cable.node.place(Cable::NODE);
-        let cluster = Cluster::alone_with(Settings { place, ..Settings::default() })?;
+impl Testbed {
+    /// Moves the calling thread into the node's namespace, permanently.
+    pub fn start(link: Link) -> Result<Self> {
+        link.node.enter()?;
+        let host = link.node.host(Link::NODE);
+        let cluster = Cluster::alone_with(Settings { host, ..Settings::default() })?;
         deploy::apply(&cluster, "rbac.yaml")?;
         let signer = cluster.signer("kube-system", "rhumb")?;
         let (folder, rotated) = (tempfile::tempdir()?, Instant::now());
-        Ok(Self { cluster, signer, folder, rotated, rotates: false, cable })
+        Ok(Self { cluster, signer, folder, rotated, rotates: false, link })
     }
 
     pub fn cluster(&self) -> &Cluster {
         &self.cluster
     }
 
-    /// With kubeadm's Corefile, as far as it is about the cluster; all else is denied.
+    /// Uses the cluster part of kubeadm's Corefile; other names are NXDOMAIN.
     pub fn start_rhumb(&mut self, schedule: &Schedule) -> Result<Rhumb> {
         let mut free = [0; 4];
         for port in &mut free {
@@ -89,15 +89,15 @@ impl Lane {
         self.rotates = schedule.has(Fault::TokenExpired);
         let kubeconfig = match self.rotates {
             true => {
-                self.write_token(SystemTime::now() + TOKEN)?;
+                self.write_token(SystemTime::now() + TOKEN_LIFETIME)?;
                 self.cluster.kubeconfig_with_file(&self.token_file())
             }
             false => self.cluster.kubeconfig_with(self.cluster.token()),
         };
-        let place = self.cable.pod.place(std::net::Ipv4Addr::LOCALHOST);
-        let server = self.cable.pod.within(|| {
+        let host = self.link.pod.host(std::net::Ipv4Addr::LOCALHOST);
+        let server = self.link.pod.within(|| {
             let files = [("kubeconfig", kubeconfig.as_str())];
-            let server = DnsServer::start_at(&place, Kind::Rhumb, &corefile, port, &files)?;
+            let server = DnsServer::start_at(&host, Kind::Rhumb, &corefile, port, &files)?;
             server.wait_until_ready(ready)?;
             Ok::<_, Error>(server)
         })?;
@@ -108,13 +108,13 @@ impl Lane {
         self.folder.path().join("token")
     }
 
-    /// What a kubelet does: a new token is in the file before the old one expires, unless it is late.
+    /// Like a kubelet, writes a new token before the old one expires.
     pub fn rotate(&mut self) -> Result<()> {
-        if !self.rotates || self.rotated.elapsed() < ROTATION {
+        if !self.rotates || self.rotated.elapsed() < ROTATION_INTERVAL {
             return Ok(());
         }
         self.rotated = Instant::now();
-        self.write_token(SystemTime::now() + TOKEN)
+        self.write_token(SystemTime::now() + TOKEN_LIFETIME)
     }
 
     fn write_token(&self, expires: SystemTime) -> Result<()> {
@@ -126,53 +126,53 @@ impl Lane {
     pub fn act(&mut self, action: Action) -> Result<()> {
         match action {
             Action::KillApi => self.cluster.stop(),
-            Action::StartApi => self.cluster.begin_again(),
+            Action::StartApi => self.cluster.restart_without_waiting(),
             Action::StopApi => self.signal(Signal::STOP),
             Action::ContinueApi => self.signal(Signal::CONT),
             Action::KillEtcd => self.cluster.etcd().kill(),
-            Action::StartEtcd => self.cluster.etcd().start_again(),
+            Action::StartEtcd => self.cluster.etcd().restart(),
             Action::StopEtcd => self.cluster.etcd().signal(Signal::STOP),
             Action::ContinueEtcd => self.cluster.etcd().signal(Signal::CONT),
             Action::Compact => self.cluster.etcd().compact().map(drop),
-            Action::Cut => self.cable.cut(),
-            Action::Mend => self.cable.mend(),
+            Action::Cut => self.link.cut(),
+            Action::Restore => self.link.restore(),
             Action::ExpireToken => {
                 self.rotates = false;
                 self.write_token(SystemTime::now() - Duration::from_secs(1))
             }
-            Action::RenewToken => self.write_token(SystemTime::now() + LAST_TOKEN),
+            Action::RenewToken => self.write_token(SystemTime::now() + LAST_TOKEN_LIFETIME),
         }
     }
 
     fn signal(&self, signal: Signal) -> Result<()> {
         match self.cluster.process() {
             Some(process) => process.signal(signal),
-            None => Err(Error::new("there is no API server to be signalled")),
+            None => Err(Error::new("no API server to signal")),
         }
     }
 
-    /// Starts the API server again if it has ended by itself.
-    pub fn look_after(&mut self) -> Result<()> {
+    /// Restarts the API server if it has exited by itself.
+    pub fn restart_if_exited(&mut self) -> Result<()> {
         match self.cluster.process().and_then(|process| process.exit_status()) {
-            Some(_) => self.cluster.begin_again(),
+            Some(_) => self.cluster.restart_without_waiting(),
             None => Ok(()),
         }
     }
 
-    /// Undoes what a schedule that came to no good end has left behind.
-    pub fn heal(&mut self) -> Result<()> {
-        self.cable.mend()?;
+    /// Undoes all faults after a failed schedule.
+    pub fn reset(&mut self) -> Result<()> {
+        self.link.restore()?;
         if self.cluster.etcd().signal(Signal::CONT).is_err() {
-            self.cluster.etcd().start_again()?;
+            self.cluster.etcd().restart()?;
         }
-        self.cluster.start_again()
+        self.cluster.restart()
     }
 
-    /// Until all is there again, whatever was done to it.
-    pub fn wait_until_well(&mut self) -> Result<()> {
-        let deadline = Instant::now() + READY;
+    /// Waits until the cluster is healthy, restarting the API server as needed.
+    pub fn wait_until_healthy(&mut self) -> Result<()> {
+        let deadline = Instant::now() + READY_TIMEOUT;
         loop {
-            self.look_after()?;
+            self.restart_if_exited()?;
             match self.cluster.wait_until_ready() {
                 Ok(()) => return Ok(()),
                 Err(error) if Instant::now() > deadline => return Err(error),
@@ -183,29 +183,30 @@ impl Lane {
 }
 
 impl Rhumb {
-    /// The sum of a counter's values, of all lines that have a text in their labels.
-    fn count(&self, lane: &Lane, counter: &str, label: &str) -> usize {
-        self.sum(lane, counter, label) as usize
+    /// The sum of a counter over all series whose labels contain `label`.
+    fn count(&self, testbed: &Testbed, counter: &str, label: &str) -> usize {
+        self.sum(testbed, counter, label) as usize
     }
 
-    /// Whether it says so itself.
-    pub fn is_stale(&self, lane: &Lane) -> bool {
-        self.sum(lane, "rhumb_cluster_staleness_seconds", "") > 0.0
+    /// Whether its staleness metric is above zero.
+    pub fn is_stale(&self, testbed: &Testbed) -> bool {
+        self.sum(testbed, "rhumb_cluster_staleness_seconds", "") > 0.0
     }
 
-    fn sum(&self, lane: &Lane, metric: &str, label: &str) -> f64 {
-        let metrics = lane.cable.pod.within(|| dns_server::get(self.metrics, "/metrics")).unwrap_or_default();
+    fn sum(&self, testbed: &Testbed, metric: &str, label: &str) -> f64 {
+        let metrics =
+            testbed.link.pod.within(|| dns_server::get(self.metrics, "/metrics")).unwrap_or_default();
         let lines = metrics.lines().filter(|line| line.starts_with(metric) && line.contains(label));
         lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
     }
 
-    /// Requests that were answered with a code.
-    pub fn requests(&self, lane: &Lane, code: u16) -> usize {
-        self.count(lane, "coredns_kubernetes_rest_client_requests_total", &format!("code=\"{code}\""))
+    /// Number of API requests with this response code.
+    pub fn requests(&self, testbed: &Testbed, code: u16) -> usize {
+        self.count(testbed, "coredns_kubernetes_rest_client_requests_total", &format!("code=\"{code}\""))
     }
 
-    /// Lists that were taken in.
-    pub fn lists(&self, lane: &Lane) -> usize {
-        self.count(lane, "rhumb_cluster_events_total", "event=\"list\"")
+    /// Number of completed lists.
+    pub fn lists(&self, testbed: &Testbed) -> usize {
+        self.count(testbed, "rhumb_cluster_events_total", "event=\"list\"")
     }
 }

@@ -1,40 +1,40 @@
-//! Differences from CoreDNS that are meant to be: one row each, as docs/differences.md has them.
+//! Intended differences from CoreDNS, one row each as in docs/differences.md.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use testkit::client::Outcome;
-use testkit::cluster::Stored;
+use testkit::cluster::StoredObjects;
 use testkit::cluster::generate::OUTSIDE;
 use testkit::cluster::names::reverse;
 use testkit::cluster::objects::{label_of, list, name_of, namespace_of, text};
 use testkit::compare::{Difference, Line, Options, differences};
 use testkit::message::{Message, Record};
 
-use super::{Asks, Variant};
+use super::{QueryNames, Variant};
 
 const PTR: u16 = 12;
 
 const SERVICE: &str = "kubernetes.io/service-name";
 const IMPORTED: &str = "multicluster.kubernetes.io/service-name";
 
-/// Zone of the cluster set in every variant that has one.
+/// The ClusterSet zone in every variant that has one.
 const SET: &str = ".clusterset.local.";
 
-/// Knows the objects that are behind such differences.
-pub struct Meant {
+/// The objects that cause such differences.
+pub struct IntendedDifferences {
     variant: Variant,
-    /// `.name.namespace.svc.` of what has a slice of host names; without `svc` if names outside are asked for.
+    /// `.name.namespace.svc.` of Services with a slice of host names; without `svc` in k8s_external's zones.
     with_host_names: BTreeSet<String>,
     /// `.name.namespace.svc.` of imports without ports.
     without_ports: BTreeSet<String>,
-    /// The same of imports with a slice that does not say where it comes from.
+    /// The same of imports with a slice that lacks its source cluster.
     without_cluster: BTreeSet<String>,
-    /// Names of the addresses in slices of no Service.
-    nobodys: BTreeSet<String>,
+    /// Reverse names of the addresses in slices without a Service.
+    orphan_addresses: BTreeSet<String>,
 }
 
-/// A difference with its question and answers taken apart.
+/// A difference with its question and answers decoded.
 struct Case<'a> {
     difference: &'a Difference,
     /// In lower case.
@@ -45,31 +45,34 @@ struct Case<'a> {
     rhumb: Option<Message>,
 }
 
-type Row = (&'static str, fn(&Meant, &Case<'_>) -> bool);
+type Row = (&'static str, fn(&IntendedDifferences, &Case<'_>) -> bool);
 
-const MEANT: &[Row] = &[
+const INTENDED: &[Row] = &[
     ("a truncated reply holds whichever records fit", |_, case| case.difference.is_of_truncation()),
     ("EndpointSlices of addressType FQDN are left out", host_names),
-    ("PTR for an endpoint in a slice of no Service is answered", nobodys),
-    // Its PTR records point to names with two dots at the end, which cannot be packed.
+    ("PTR for an endpoint in a slice of no Service is answered", orphan_addresses),
+    // Its PTR records point to names that end in two dots, which cannot be encoded.
     ("PTR in a block for the root is answered", root),
     ("NS and ns.dns are the same in any case", name_servers),
     ("a ServiceImport without ports has its addresses", import_without_ports),
     ("PTR of what only the cluster set knows", ptr_into_the_set),
     ("ServiceImports are chosen by labels", imports_by_labels),
     ("names longer than 255 octets are left out", too_long),
-    ("k8s_external: the name of a load balancer is told once, however many ports there are", told_once),
+    (
+        "k8s_external: the name of a load balancer is told once, however many ports there are",
+        duplicates_removed,
+    ),
     ("autopath: the first domain of a search path has its own answers", search_domain),
     ("autopath: a reply has the question's spelling", spelling),
     ("autopath: zone transfers are not searched for", transfer),
     ("SRV of an import whose slice names no cluster is answered", import_of_no_cluster),
-    // To learn whether a name exists CoreDNS looks it up, whatever was asked, and its cache keeps what it found.
+    // CoreDNS looks a name up to check its existence, whatever the query type, and caches the result.
     ("an ExternalName is looked up only for the types that show it", cached_earlier),
 ];
 
-impl Meant {
-    pub fn new(variant: &Variant, stored: &Stored) -> Self {
-        let svc = if matches!(variant.asks, Asks::Outside(_)) { "" } else { "svc." };
+impl IntendedDifferences {
+    pub fn new(variant: &Variant, stored: &StoredObjects) -> Self {
+        let svc = if matches!(variant.query_names, QueryNames::Outside(_)) { "" } else { "svc." };
         let within = |slice, label| {
             label_of(slice, label).map(|service| format!(".{service}.{}.{svc}", namespace_of(slice)))
         };
@@ -88,7 +91,7 @@ impl Meant {
             .filter_map(|slice| within(slice, IMPORTED))
             .collect();
         let service = |slice| label_of(slice, SERVICE).unwrap_or_default();
-        let nobodys = stored
+        let orphan_addresses = stored
             .slices
             .iter()
             .filter(|slice| service(slice).is_empty())
@@ -97,10 +100,10 @@ impl Meant {
             .filter_map(|address| text(address, "").parse::<IpAddr>().ok())
             .map(|address| reverse(address) + ".")
             .collect();
-        Self { variant: *variant, with_host_names, without_ports, without_cluster, nobodys }
+        Self { variant: *variant, with_host_names, without_ports, without_cluster, orphan_addresses }
     }
 
-    /// Why a difference is accepted, if it is.
+    /// The reason why a difference is accepted, if it is.
     pub fn reason(&self, difference: &Difference) -> Option<&'static str> {
         let query = Message::decode(&difference.query.wire);
         let question = query.questions.first()?;
@@ -114,7 +117,7 @@ impl Meant {
             coredns: message(0),
             rhumb: message(1),
         };
-        MEANT.iter().find(|(_, fits)| fits(self, &case)).map(|(reason, _)| *reason)
+        INTENDED.iter().find(|(_, fits)| fits(self, &case)).map(|(reason, _)| *reason)
     }
 
     /// Whether a name is one of these Services, or below one.
@@ -133,15 +136,16 @@ impl Case<'_> {
         })
     }
 
-    /// Names that the answers of CoreDNS belong to.
+    /// The owner names in CoreDNS's answer.
     fn owners(&self) -> impl Iterator<Item = String> {
         let records: &[Record] = self.coredns.as_ref().map_or(&[], |message| &message.answer);
         records.iter().map(|record| record.owner.to_string().to_lowercase())
     }
 
-    /// What *autopath* asks for if the first domain, which is a namespace, has no such name.
-    fn in_second_domain(&self, meant: &Meant) -> Option<String> {
-        let domains = (meant.variant.asks == Asks::SearchPaths).then_some(super::ASKING)?;
+    /// The second name that *autopath* tries, after the namespace's own domain.
+    fn in_second_domain(&self, intended: &IntendedDifferences) -> Option<String> {
+        let domains =
+            (intended.variant.query_names == QueryNames::SearchPaths).then_some(super::CLIENT_PODS)?;
         let first = domains.iter().map(|(_, namespace)| format!(".{namespace}.svc.cluster.local."));
         let base = first.into_iter().find_map(|domain| self.name.strip_suffix(&domain))?;
         Some(format!("{base}.svc.cluster.local."))
@@ -152,98 +156,100 @@ impl Case<'_> {
     }
 }
 
-/// Asked for, found in the second domain of a search path, or at the end of a chain of names.
-fn host_names(meant: &Meant, case: &Case<'_>) -> bool {
-    let names = case.owners().chain([case.name.clone()]).chain(case.in_second_domain(meant));
-    names.into_iter().any(|name| Meant::is_within(&meant.with_host_names, &name))
+/// Queried directly, in the second domain of a search path, or at the end of a CNAME chain.
+fn host_names(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
+    let names = case.owners().chain([case.name.clone()]).chain(case.in_second_domain(intended));
+    names.into_iter().any(|name| IntendedDifferences::is_within(&intended.with_host_names, &name))
 }
 
-fn nobodys(meant: &Meant, case: &Case<'_>) -> bool {
+fn orphan_addresses(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
     case.qtype == PTR
         && case.coredns_is_silent()
-        && meant.nobodys.iter().any(|name| case.name.ends_with(name.as_str()))
+        && intended.orphan_addresses.iter().any(|name| case.name.ends_with(name.as_str()))
 }
 
-fn root(meant: &Meant, case: &Case<'_>) -> bool {
-    meant.variant.zones == "." && case.qtype == PTR && case.coredns_is_silent()
+fn root(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
+    intended.variant.zones == "." && case.qtype == PTR && case.coredns_is_silent()
 }
 
-fn name_servers(_: &Meant, case: &Case<'_>) -> bool {
+fn name_servers(_: &IntendedDifferences, case: &Case<'_>) -> bool {
     const NS: u16 = 2;
     let asked = case.name.starts_with("ns.dns.") || case.qtype == NS;
-    // Or a name that only begins so.
+    // Or a name that only starts like this.
     let longer = case.name.starts_with("ns.dns.") && case.name.matches('.').count() > 4;
     asked && (case.mixed_case || longer)
 }
 
-fn import_without_ports(meant: &Meant, case: &Case<'_>) -> bool {
-    case.name.ends_with(SET) && Meant::is_within(&meant.without_ports, &case.name)
+fn import_without_ports(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
+    case.name.ends_with(SET) && IntendedDifferences::is_within(&intended.without_ports, &case.name)
 }
 
-fn ptr_into_the_set(meant: &Meant, case: &Case<'_>) -> bool {
+fn ptr_into_the_set(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
     let Some(rhumb) = &case.rhumb else { return false };
     let denied = case.coredns.as_ref().is_some_and(|message| message.answer.is_empty());
     let line = |record: &Record| record.to_string().to_lowercase().ends_with(SET);
-    meant.variant.options.contains("multicluster")
+    intended.variant.options.contains("multicluster")
         && case.qtype == PTR
         && (denied || case.coredns_is_silent())
         && !rhumb.answer.is_empty()
         && rhumb.answer.iter().all(line)
 }
 
-fn imports_by_labels(meant: &Meant, case: &Case<'_>) -> bool {
-    let selected = meant.variant.options.lines().any(|line| line.trim().starts_with("labels"));
-    selected && meant.variant.options.contains("multicluster") && case.name.ends_with(SET)
+fn imports_by_labels(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
+    let selected = intended.variant.options.lines().any(|line| line.trim().starts_with("labels"));
+    selected && intended.variant.options.contains("multicluster") && case.name.ends_with(SET)
 }
 
-fn import_of_no_cluster(meant: &Meant, case: &Case<'_>) -> bool {
+fn import_of_no_cluster(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
     const SRV: u16 = 33;
-    case.qtype == SRV && case.coredns_is_silent() && Meant::is_within(&meant.without_cluster, &case.name)
+    case.qtype == SRV
+        && case.coredns_is_silent()
+        && IntendedDifferences::is_within(&intended.without_cluster, &case.name)
 }
 
-fn cached_earlier(meant: &Meant, case: &Case<'_>) -> bool {
+fn cached_earlier(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
     let [coredns, rhumb] = &case.difference.outcomes;
     let options = Options { any_ttl: true, ..Options::default() };
     let outside = |name: String| OUTSIDE.iter().any(|(outside, _)| name.trim_end_matches('.') == *outside);
-    meant.variant.others.contains("cache")
+    intended.variant.others.contains("cache")
         && case.owners().chain([case.name.clone()]).any(outside)
         && differences(coredns, rhumb, &options).is_empty()
 }
 
-/// What whoami puts in front of the longest names.
-fn too_long(_: &Meant, case: &Case<'_>) -> bool {
+/// whoami's label makes the longest names too long.
+fn too_long(_: &IntendedDifferences, case: &Case<'_>) -> bool {
     // The name in the packet is one octet longer, and `_udp` takes five.
     case.name.len() + 1 + 5 > 255 && case.only_records_differ(&["additional _"])
 }
 
-fn told_once(meant: &Meant, case: &Case<'_>) -> bool {
+fn duplicates_removed(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
     const TC: u16 = 0x0200;
     let (Some(coredns), Some(rhumb)) = (&case.coredns, &case.rhumb) else { return false };
-    // What is told twice may not fit.
+    // CoreDNS's duplicate records may not fit.
     let cut_off = coredns.bits & TC != 0;
-    matches!(meant.variant.asks, Asks::Outside(_))
+    matches!(intended.variant.query_names, QueryNames::Outside(_))
         && (cut_off || case.difference.lines.iter().all(|line| matches!(line, Line::Left(_))))
         && case.only_records_differ(if cut_off { &["answer ", "flags "] } else { &["answer "] })
         && coredns.answer.iter().all(|record| rhumb.answer.contains(record))
         && coredns.answer.len() != rhumb.answer.len()
 }
 
-/// CoreDNS fails on the name of the domain itself.
-fn search_domain(meant: &Meant, case: &Case<'_>) -> bool {
+/// CoreDNS fails on the search domain's own name.
+fn search_domain(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
     const SERVFAIL: u16 = 2;
-    let is_domain = super::ASKING.iter().any(|(_, it)| case.name == format!("{it}.svc.cluster.local."));
+    let is_domain = super::CLIENT_PODS.iter().any(|(_, it)| case.name == format!("{it}.svc.cluster.local."));
     let failed = case.coredns.as_ref().is_some_and(|message| message.rcode() == SERVFAIL);
-    meant.variant.asks == Asks::SearchPaths && is_domain && failed
+    intended.variant.query_names == QueryNames::SearchPaths && is_domain && failed
 }
 
-/// CoreDNS spells the domain in the question as the search path has it, if nobody has the name.
-fn spelling(meant: &Meant, case: &Case<'_>) -> bool {
-    meant.variant.asks == Asks::SearchPaths
+/// For a nonexistent name CoreDNS writes the domain in the question in the case of the search path.
+fn spelling(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
+    intended.variant.query_names == QueryNames::SearchPaths
         && case.mixed_case
         && case.only_records_differ(&["question ", "authority "])
 }
 
-fn transfer(meant: &Meant, case: &Case<'_>) -> bool {
+fn transfer(intended: &IntendedDifferences, case: &Case<'_>) -> bool {
     const TRANSFERS: [u16; 2] = [251, 252];
-    meant.variant.asks == Asks::SearchPaths && TRANSFERS.contains(&case.qtype)
+    intended.variant.query_names == QueryNames::SearchPaths && TRANSFERS.contains(&case.qtype)
 }
