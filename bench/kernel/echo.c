@@ -1,9 +1,9 @@
-/* An echo for DNS packets in several ways, to see which of them the kernel does for less. Nothing of Rhumb is in it.
+/* An echo for DNS packets in several variants, to compare their kernel time. It has no code of Rhumb.
  *
  *     echo PORT BATCH [single] [segments] [busy] [buffers] [spin] [poll] [block]
  *
  * single    recvfrom and sendto, one datagram each; otherwise recvmmsg and sendmmsg, at most BATCH
- * segments  replies of one length to one client leave in one send (UDP_SEGMENT)
+ * segments  replies of one length to one client are sent in one call (UDP_SEGMENT)
  * busy      SO_BUSY_POLL, 50 us
  * buffers   4 MiB for receiving and for sending
  * spin      never waits
@@ -71,7 +71,7 @@ static int receive(int fd, int batch) {
     return count;
 }
 
-/* Gathers what goes to the same client and is as long. */
+/* Gathers replies of equal length to the same client. */
 static void send_segments(int fd, int count) {
     bool sent[MOST] = {false};
     for (int first = 0; first < count; first++) {
@@ -144,7 +144,7 @@ int main(int count, char **words) {
     struct epoll_event event = {.events = EPOLLIN};
     if (!use_poll && !block && epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event))
         fail("epoll_ctl");
-    /* A worker has more to wait for than its socket: the epoll stands for that. */
+    /* A worker waits for more than its socket: hence the epoll. */
     struct pollfd awaited[] = {{fd, POLLIN, 0}, {epoll, POLLIN, 0}};
     for (;;) {
         if (use_poll)

@@ -1,21 +1,21 @@
-//! A server that answers wrongly is not fast: those that answer at all must answer alike.
+//! Checks before measuring that all servers return the same answers.
 
 use testkit::error::{Error, Result};
 use testkit::message::Message;
 
 use crate::contender::{Contender, Kind};
 
-/// How many of the questions are compared before anything is measured.
+/// Number of questions compared.
 const COMPARED: usize = 200;
 
-/// Each is asked so often: what comes out of a cache must be what went in.
-const TIMES: usize = 2;
+/// Repetitions of each: cached answers must equal the first ones.
+const REPETITIONS: usize = 2;
 
-/// What the answer section says. Owner and class follow from the question.
+/// The answer section. Owner and class follow from the question.
 #[derive(Debug)]
 struct Answer {
     rcode: u16,
-    /// Type and data, in an order of their own.
+    /// Type and data, sorted.
     records: Vec<(u16, Vec<u8>)>,
     ttl: u32,
 }
@@ -36,25 +36,25 @@ impl Answer {
     }
 }
 
-/// `questions` must be new to all of them, since answers grow old in a cache. Gives how many octets a reply has on
-/// average: answers that are alike need not be as long.
+/// `questions` must not be cached yet, since cached TTLs decrease. Returns the average octets of a reply, which may
+/// differ between equal answers.
 pub fn agree(contenders: &[Contender], questions: &str) -> Result<Vec<(Kind, f64)>> {
-    // The echo answers nothing.
+    // The echo has no answers.
     let answering: Vec<&Contender> = contenders.iter().filter(|c| c.kind() != Kind::Echo).collect();
     let mut octets: Vec<(Kind, Vec<usize>)> = answering.iter().map(|c| (c.kind(), Vec::new())).collect();
-    for line in questions.lines().take(COMPARED).flat_map(|line| [line; TIMES]) {
+    for line in questions.lines().take(COMPARED).flat_map(|line| [line; REPETITIONS]) {
         let mut first: Option<(&str, Answer)> = None;
         for (contender, (_, octets)) in answering.iter().zip(&mut octets) {
             let name = contender.kind().name();
-            let reply = contender.ask(line)?;
-            let reply = reply.ok_or_else(|| Error::new(format!("{name} does not answer {line}")))?;
+            let reply = contender.query(line)?;
+            let reply = reply.ok_or_else(|| Error::new(format!("{name} did not answer {line}")))?;
             octets.push(reply.len());
             let answer = Answer::of(Message::decode(&reply));
             match &first {
                 None => first = Some((name, answer)),
                 Some((other, theirs)) if !answer.is_like(theirs) => {
                     return Err(Error::new(format!(
-                        "{line}: {other} says {theirs:02x?}, {name} {answer:02x?}"
+                        "{line}: {other} answered {theirs:02x?}, {name} {answer:02x?}"
                     )));
                 }
                 Some(_) => {}

@@ -1,12 +1,12 @@
-//! A server under measurement, alone on its processor. How each one is set up is in a file of its own.
+//! A server under measurement, alone on its CPU. Each kind is set up in its own file.
 
 mod corefile;
 mod echo;
+mod instance;
 mod knot;
 mod log_lines;
 mod nsd;
 mod package;
-mod place;
 mod unbound;
 
 use std::net::SocketAddr;
@@ -25,13 +25,13 @@ use testkit::{ports, rhumb};
 use crate::question;
 use crate::workload::{Turn, Workload};
 use bench::machine::{SERVER_CPU, first_line};
-use place::Place;
+use instance::Instance;
 
-/// Long enough for a large cluster to be listed on a busy machine.
-const START: Duration = Duration::from_secs(60);
+/// Start-up time limit: long enough to list a large cluster on a busy machine.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long one answer may take; generous, since the machine may be busy when nothing is measured yet.
-const ANSWER: Duration = Duration::from_secs(2);
+/// Query timeout outside measurements; generous, since the machine may be busy.
+const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
 const SERVFAIL: u16 = 2;
 
@@ -39,10 +39,10 @@ const BEFORE: &str = "RHUMB_BEFORE";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// recvmmsg, set QR, sendmmsg: what the kernel costs. It answers nothing.
+    /// recvmmsg, set QR, sendmmsg: the cost of the kernel. Its replies have no answers.
     Echo,
     Rhumb,
-    /// Rhumb as it was, to see what a change does: the binary that RHUMB_BEFORE names. Left out without it.
+    /// An older Rhumb, to measure a change: the binary that RHUMB_BEFORE names. Left out without it.
     Before,
     CoreDns,
     Unbound,
@@ -51,8 +51,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether this run has it at all.
-    pub fn is_here(self) -> bool {
+    /// Whether this run includes it.
+    pub fn is_included(self) -> bool {
         self != Self::Before || std::env::var_os(BEFORE).is_some()
     }
 
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    /// As it says itself; the echo has none.
+    /// As printed by the binary; the echo has none.
     pub fn version(self) -> Option<String> {
         let argument = match self {
             Self::Echo => return None,
@@ -98,14 +98,14 @@ impl Kind {
         })
     }
 
-    /// Writes its files and gives its arguments.
-    fn prepare(self, workload: &Workload, place: &Place) -> Result<Vec<String>> {
+    /// Writes its files and returns its arguments.
+    fn prepare(self, workload: &Workload, instance: &Instance) -> Result<Vec<String>> {
         match self {
-            Self::Echo => Ok(echo::arguments(place)),
-            Self::Rhumb | Self::Before | Self::CoreDns => corefile::prepare(workload, place),
-            Self::Unbound => unbound::prepare(workload, place),
-            Self::Knot => knot::prepare(workload, place),
-            Self::Nsd => nsd::prepare(workload, place),
+            Self::Echo => Ok(echo::arguments(instance)),
+            Self::Rhumb | Self::Before | Self::CoreDns => corefile::prepare(workload, instance),
+            Self::Unbound => unbound::prepare(workload, instance),
+            Self::Knot => knot::prepare(workload, instance),
+            Self::Nsd => nsd::prepare(workload, instance),
         }
     }
 }
@@ -116,7 +116,7 @@ pub struct Contender {
     transport: Transport,
     metrics: SocketAddr,
     process: Process,
-    // After the process, so that it is gone when its files go.
+    // Dropped after the process, so that it has ended when its files are removed.
     _folder: TempDir,
 }
 
@@ -124,19 +124,19 @@ impl Contender {
     /// Starts it and waits until it answers the first and the last question of `turn`.
     pub fn start(kind: Kind, workload: &Workload, upstream: SocketAddr, turn: &Turn) -> Result<Self> {
         let folder = tempfile::tempdir()?;
-        let place = Place {
+        let instance = Instance {
             folder: folder.path(),
             addr: ports::free_addr()?,
             metrics: ports::free_addr()?,
             upstream,
         };
         let mut command = Command::new("taskset");
-        command.args(["-c", &SERVER_CPU.to_string()]).args(silent(workload));
-        command.arg(kind.binary()?).args(kind.prepare(workload, &place)?).current_dir(place.folder);
-        let (addr, metrics, transport) = (place.addr, place.metrics, workload.transport);
+        command.args(["-c", &SERVER_CPU.to_string()]).args(discard_output(workload));
+        command.arg(kind.binary()?).args(kind.prepare(workload, &instance)?).current_dir(instance.folder);
+        let (addr, metrics, transport) = (instance.addr, instance.metrics, workload.transport);
         let process = Process::start(kind.name(), command)?;
         let contender = Self { kind, addr, transport, metrics, process, _folder: folder };
-        turn.probes().try_for_each(|probe| contender.wait_until_it_answers(probe))?;
+        turn.probes().try_for_each(|probe| contender.wait_until_answering(probe))?;
         Ok(contender)
     }
 
@@ -148,19 +148,19 @@ impl Contender {
         self.addr
     }
 
-    /// Log lines that it left out since its start.
-    pub fn log_lines_left_out(&self) -> Result<u64> {
-        if self.kind == Kind::Rhumb { log_lines::left_out(self.metrics) } else { Ok(0) }
+    /// Log lines that it dropped since its start.
+    pub fn dropped_log_lines(&self) -> Result<u64> {
+        if self.kind == Kind::Rhumb { log_lines::dropped(self.metrics) } else { Ok(0) }
     }
 
     pub fn process(&self) -> &Process {
         &self.process
     }
 
-    /// A server that has not listed its cluster yet knows of no denial: it says SERVFAIL.
-    fn wait_until_it_answers(&self, probe: &str) -> Result<()> {
-        let deadline = Instant::now() + START;
-        while self.ask(probe)?.is_none_or(|reply| Message::decode(&reply).rcode() == SERVFAIL) {
+    /// A server that has not listed its cluster yet answers SERVFAIL instead of a denial.
+    fn wait_until_answering(&self, probe: &str) -> Result<()> {
+        let deadline = Instant::now() + START_TIMEOUT;
+        while self.query(probe)?.is_none_or(|reply| Message::decode(&reply).rcode() == SERVFAIL) {
             if self.process.exit_status().is_some() || Instant::now() >= deadline {
                 let output = self.process.output();
                 return Err(Error::new(format!("does not answer {probe}; its output:\n{output}")));
@@ -170,15 +170,15 @@ impl Contender {
         Ok(())
     }
 
-    /// Asks one line of a question file.
-    pub fn ask(&self, line: &str) -> Result<Option<Vec<u8>>> {
+    /// Sends the query of one line of a question file.
+    pub fn query(&self, line: &str) -> Result<Option<Vec<u8>>> {
         let query = question::packet(line)?;
-        let outcome = client::ask(self.addr, self.transport, &query, ANSWER)?;
+        let outcome = client::query(self.addr, self.transport, &query, QUERY_TIMEOUT)?;
         Ok(outcome.reply().map(<[u8]>::to_vec))
     }
 }
 
-/// What stands before a command whose query log nobody reads; it becomes that command.
-fn silent(workload: &Workload) -> &'static [&'static str] {
+/// A command prefix that discards the query log and execs the command.
+fn discard_output(workload: &Workload) -> &'static [&'static str] {
     if workload.logs { &["sh", "-c", "exec \"$@\" >/dev/null", "sh"] } else { &[] }
 }

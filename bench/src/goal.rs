@@ -1,15 +1,15 @@
-//! What Rhumb should reach beside another server, and whether it does.
+//! Goals of Rhumb relative to other servers, and their verdicts.
 
 use crate::contender::Kind;
 use crate::load::Load;
 use crate::results::{Outcome, Row};
 
-/// What is compared: medians per query, in microseconds.
+/// The compared quantity: medians per query, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     User,
     Total,
-    /// What 99 of 100 answers do not exceed, under the fixed load alone.
+    /// Under the fixed load only.
     P99,
 }
 
@@ -31,7 +31,7 @@ impl Measure {
     }
 }
 
-/// Rhumb's measure is at most so many times another server's.
+/// Rhumb's measure is at most this multiple of another server's.
 #[derive(Clone, Copy, Debug)]
 pub struct Goal {
     pub times: f64,
@@ -54,7 +54,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Of each goal under each load it was measured under.
+    /// One per goal and measured load.
     pub fn all(goals: &[Goal], outcome: &Outcome) -> Vec<Self> {
         let mut verdicts = Vec::new();
         for &goal in goals {

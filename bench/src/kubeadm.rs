@@ -1,6 +1,6 @@
 //! The Corefile that kubeadm writes, and the same with one plugin more.
 
-/// kubeadm's, but for where things are and for the lameduck, which would be waited for at the end of each round.
+/// kubeadm's, except for addresses and the lameduck period, which would delay the end of each round.
 pub const COREFILE: &str = ".:{port} {
     bind 127.0.0.1
     errors
@@ -26,22 +26,22 @@ pub const COREFILE: &str = ".:{port} {
 }
 ";
 
-/// What the Corefile reads: the way to the API server.
+/// The files that the Corefile names: the kubeconfig.
 pub fn files(kubeconfig: &str) -> Vec<(&'static str, String)> {
     vec![("kubeconfig", kubeconfig.to_owned())]
 }
 
-/// *autopath*, and pods that are known, which it needs.
+/// With *autopath*, and `pods verified`, which it needs.
 pub fn with_autopath() -> String {
     with("autopath @kubernetes").replace("pods insecure", "pods verified")
 }
 
-/// The query log, and the metrics in which Rhumb says whether it is whole.
+/// With the query log, and the metric of dropped log lines.
 pub fn with_log() -> String {
     with("log").replace("{metrics}\n", "{metrics} {\n        runtime_metrics\n    }\n")
 }
 
-/// A plugin more. The order of a Corefile does not matter.
+/// With one more plugin. Its position in a Corefile does not matter.
 fn with(plugin: &str) -> String {
     COREFILE.replacen("    errors\n", &format!("    errors\n    {plugin}\n"), 1)
 }
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_said_differs() {
+    fn variants_differ_only_as_named() {
         let added = |other: &str| {
             let mine: Vec<&str> = COREFILE.lines().collect();
             other.lines().filter(|line| !mine.contains(line)).map(str::trim).collect::<Vec<_>>().join(", ")

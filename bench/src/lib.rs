@@ -1,4 +1,4 @@
-//! What all measurements share: the machine they run on, kubeadm's Corefile, and the middle of many numbers.
+//! Shared by all measurements: the machine, kubeadm's Corefile, and medians.
 
 pub mod kubeadm;
 pub mod machine;

@@ -1,4 +1,4 @@
-//! What dnsperf does to a server, and whether it was answered as it should be.
+//! The load by dnsperf, and the check of its answers.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -16,23 +16,23 @@ use bench::machine::CLIENT_CPU;
 /// Client sockets: enough that several workers would all get some, since SO_REUSEPORT spreads by address.
 const CLIENTS: u32 = 16;
 
-/// Longer than any warm-up takes.
+/// Time limit of a warm-up.
 const WARM_UP: Duration = Duration::from_secs(20);
 
-/// Queries per second that no forwarder reaches on one processor.
-const MOST: u64 = 100_000;
+/// Queries per second beyond any forwarder on one CPU.
+const MAX_RATE: u64 = 100_000;
 
-/// Losing more than this share is not serving the load.
+/// Maximum share of lost queries.
 const TOLERATED_LOSS: f64 = 0.001;
 
-/// The share of a fixed load that must be served.
-const KEPT_UP: f64 = 0.9;
+/// Minimum share of a fixed load that must be served.
+const MIN_SERVED: f64 = 0.9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Queries per second, the same for all.
     Fixed(u32),
-    /// As fast as answers come back.
+    /// As fast as answers arrive.
     Saturation,
 }
 
@@ -44,21 +44,21 @@ impl Load {
         }
     }
 
-    /// Whether dnsperf came to ask what it should.
+    /// Whether dnsperf reached the intended rate.
     pub fn is_served_by(self, queries_per_second: f64) -> bool {
         match self {
-            Self::Fixed(rate) => queries_per_second >= f64::from(rate) * KEPT_UP,
+            Self::Fixed(rate) => queries_per_second >= f64::from(rate) * MIN_SERVED,
             Self::Saturation => true,
         }
     }
 
-    /// How many queries are sent in this time at the most, those of the prober included.
+    /// Maximum number of queries in this time, including the prober's.
     pub fn at_most(self, duration: Duration) -> u64 {
         let rate = match self {
             Self::Fixed(rate) => u64::from(rate),
-            Self::Saturation => MOST,
+            Self::Saturation => MAX_RATE,
         };
-        // One second more, for what dnsperf sends beyond its time.
+        // One second more, for queries that dnsperf sends beyond its time.
         (rate + prober::RATE) * (duration.as_secs() + 1)
     }
 }
@@ -72,17 +72,17 @@ impl fmt::Display for Load {
     }
 }
 
-/// One who asks a server.
+/// A client of a server, running dnsperf.
 #[derive(Clone, Copy)]
-pub struct Asker {
+pub struct Client {
     pub server: SocketAddr,
     pub transport: Transport,
-    /// How many queries may be under way at once.
+    /// Maximum number of outstanding queries.
     pub outstanding: u32,
 }
 
-impl Asker {
-    /// Asks each question of the warm-up once.
+impl Client {
+    /// Sends each query of the warm-up once.
     pub fn warm_up(&self, turn: &Turn) -> Result<()> {
         if turn.warm_up.is_empty() {
             return Ok(());
@@ -92,8 +92,8 @@ impl Asker {
         checked(perf.run()?, &(0.0..=1.0)).map(|_| ())
     }
 
-    /// Asks the questions over and over until the time is up. This share of them must be denied.
-    pub fn ask(
+    /// Repeats the questions for the duration. `denied` is the required share of NXDOMAIN.
+    pub fn run(
         &self,
         turn: &Turn,
         load: Load,
@@ -113,7 +113,7 @@ impl Asker {
         perf.transport = self.transport;
         perf.clients = CLIENTS;
         perf.cpu = Some(CLIENT_CPU);
-        // A lost query is not waited for; it is counted.
+        // Lost queries are counted, not waited for.
         perf.args = ["-t", "1", "-q", &self.outstanding.to_string()].map(str::to_owned).to_vec();
         perf
     }
@@ -123,7 +123,7 @@ fn checked(summary: Summary, denied: &RangeInclusive<f64>) -> Result<Summary> {
     if summary.completed == 0 || summary.lost as f64 > summary.sent as f64 * TOLERATED_LOSS {
         return Err(Error::new(format!("lost {} of {} queries", summary.lost, summary.sent)));
     }
-    // Anything but the answers that belong to the questions means that the servers do not do the same work.
+    // Other answers would mean that the servers do different work.
     let count = |rcode: &str| summary.rcodes.get(rcode).copied().unwrap_or_default() as f64;
     let (answers, denials) = (count("NOERROR"), count("NXDOMAIN"));
     let answered = summary.completed as f64;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fixed_load_must_be_kept_up_with() {
+    fn fixed_load_must_be_served() {
         for (load, rate, served) in [
             (Load::Fixed(1000), 1000.0, true),
             (Load::Fixed(1000), 901.0, true),
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_answers_that_belong_to_the_questions_count() {
+    fn unexpected_rcodes_are_errors() {
         let summary = |noerror: u64, nxdomain: u64, servfail: u64| Summary {
             sent: 1000,
             completed: noerror + nxdomain + servfail,

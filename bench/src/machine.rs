@@ -1,20 +1,20 @@
-//! The machine: who runs where on it, and the facts a reader needs to judge the numbers.
+//! The machine: CPU assignment, and the facts that the results depend on.
 
 use std::path::Path;
 use std::process::Command;
 
 use testkit::error::{Context, Error, Result};
 
-/// The server under measurement has this processor for itself.
+/// The CPU of the server under measurement alone.
 pub const SERVER_CPU: usize = 0;
 
-/// dnsperf and the upstream share this one.
+/// The CPU of dnsperf and the upstream.
 pub const CLIENT_CPU: usize = 1;
 
 pub struct Machine {
     /// As YYYY-MM-DD, in UTC.
     pub date: String,
-    /// What and its value, in the order they are shown.
+    /// Name and value, in order of display.
     pub facts: Vec<(&'static str, String)>,
 }
 
@@ -24,7 +24,7 @@ impl Machine {
         let date = first_line(Command::new("date").args(["-u", "+%F"]));
         let cpuinfo = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let cpu = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
-        // Not those we may use: we keep to one.
+        // All CPUs, not those we may use: we are pinned to one.
         let cores = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut facts = vec![
@@ -43,7 +43,7 @@ impl Machine {
     }
 }
 
-/// Server and dnsperf on one processor would measure their fight over it.
+/// On one CPU the server and dnsperf would compete.
 pub fn needs_two_processors() -> Result<()> {
     match std::thread::available_parallelism() {
         Ok(n) if n.get() > CLIENT_CPU => Ok(()),
@@ -51,32 +51,32 @@ pub fn needs_two_processors() -> Result<()> {
     }
 }
 
-/// Puts a process that was started elsewhere where it does not disturb the server.
+/// Moves a process off the server's CPU.
 pub fn move_to_client_cpu(pid: u32) -> Result<()> {
     move_to(pid, &CLIENT_CPU.to_string())
 }
 
-/// Lets a process run on both processors again.
+/// Lets a process run on both CPUs again.
 pub fn move_to_both_cpus(pid: u32) -> Result<()> {
     move_to(pid, &format!("{SERVER_CPU}-{CLIENT_CPU}"))
 }
 
-/// With all its threads. One that ends meanwhile makes taskset fail, so it is tried again.
+/// Moves all its threads. A thread that ends meanwhile makes taskset fail, so it is retried.
 fn move_to(pid: u32, cpus: &str) -> Result<()> {
     const TRIES: u32 = 5;
-    let mut said = String::new();
+    let mut stderr = String::new();
     for _ in 0..TRIES {
         let output = Command::new("taskset").args(["-a", "-c", "-p", cpus, &pid.to_string()]).output();
         let output = output.context("taskset")?;
         if output.status.success() {
             return Ok(());
         }
-        said = String::from_utf8_lossy(&output.stderr).into_owned();
+        stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     }
-    Err(Error::new(format!("taskset: {said}")))
+    Err(Error::new(format!("taskset: {stderr}")))
 }
 
-/// Of what a command prints, on one stream or the other.
+/// The first line of a command's output, on either stream.
 pub fn first_line(command: &mut Command) -> String {
     let text = command.output().map(|output| [output.stdout, output.stderr].concat());
     let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
@@ -84,7 +84,7 @@ pub fn first_line(command: &mut Command) -> String {
     if line.is_empty() { "unknown".to_owned() } else { line }
 }
 
-/// It tells its version with the help, on one stream or the other.
+/// dnsperf prints its version with the help, on either stream.
 fn dnsperf_version() -> String {
     let Ok(output) = Command::new("dnsperf").arg("-h").output() else { return "missing".to_owned() };
     let text = [output.stdout, output.stderr].concat();

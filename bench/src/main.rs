@@ -5,12 +5,12 @@
 //!    └─→ contenders on CPU 0, dnsperf on CPU 1 ──rounds──→ samples ──→ medians ──→ terminal, Markdown, JSON, SVG
 //! ```
 //!
-//! `README.md` beside this says how to read the numbers.
+//! `README.md` beside this explains the numbers.
 
 mod agree;
+mod clusters;
 mod contender;
 mod goal;
-mod ground;
 mod json;
 mod load;
 mod measure;
@@ -20,9 +20,9 @@ mod prober;
 mod question;
 mod results;
 mod rounds;
-mod spent;
 mod table;
 mod upstream;
+mod usage;
 mod workload;
 
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ use net::cpu;
 use testkit::error::{Error, Result};
 
 use bench::machine::{self, CLIENT_CPU};
-use ground::Grounds;
+use clusters::SharedClusters;
 use measure::Meter;
 use results::Results;
 use rounds::Plan;
@@ -74,35 +74,35 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     machine::needs_two_processors()?;
-    // With all our threads: the server's processor is its own.
+    // All our threads leave the server's CPU.
     cpu::pin_to(CLIENT_CPU)?;
     let begun = Instant::now();
     let upstream = Upstream::start(Some(CLIENT_CPU))?;
-    let grounds = Grounds::default();
+    let clusters = SharedClusters::default();
     let mut missing = Vec::new();
     for suite in SUITES {
         if arguments.only.is_empty() || arguments.only.iter().any(|name| name == suite.name) {
-            // One that fails does not take the others along.
+            // A failure does not stop the other suites.
             let failed = |error| {
-                println!("{} is not measured: {error}", suite.name);
+                println!("{}: not measured: {error}", suite.name);
                 vec![format!("{}: {error}", suite.name)]
             };
-            missing.extend(measure(&suite, &grounds, &upstream, arguments, begun).unwrap_or_else(failed));
+            missing.extend(measure(&suite, &clusters, &upstream, arguments, begun).unwrap_or_else(failed));
         }
     }
     if missing.is_empty() { Ok(()) } else { Err(Error::new(format!("not measured: {}", missing.join("; ")))) }
 }
 
-/// Measures and keeps one suite. What could be measured is shown in any case, but results without one of the servers
-/// are no results; they are given back with the reason.
+/// Measures one suite and writes its results. Prints whatever was measured, but writes nothing if a server is missing;
+/// returns the missing ones with the reason.
 fn measure(
     suite: &Suite,
-    grounds: &Grounds,
+    clusters: &SharedClusters,
     upstream: &Upstream,
     arguments: &Arguments,
     begun: Instant,
 ) -> Result<Vec<String>> {
-    let Prepared { workloads, watched } = (suite.prepare)(grounds)?;
+    let Prepared { workloads, watched } = (suite.prepare)(clusters)?;
     let plan = Plan { rounds: arguments.rounds, seconds: arguments.seconds };
     let mut missing = Vec::new();
     let mut results = Results::new(&workloads, plan);
@@ -119,9 +119,9 @@ fn measure(
     if missing.is_empty() {
         let path = results.keep(&arguments.results, suite.name)?;
         let seconds = begun.elapsed().as_secs_f64();
-        println!("kept in {} and beside it as JSON and SVG, after {seconds:.0} s", path.display());
+        println!("wrote {}, with JSON and SVG beside it, after {seconds:.0} s", path.display());
     } else {
-        println!("{} is not kept: {}", suite.name, missing.join("; "));
+        println!("{}: results not written: {}", suite.name, missing.join("; "));
     }
     Ok(missing)
 }

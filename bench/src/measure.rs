@@ -1,4 +1,4 @@
-//! One measurement: a load for some seconds, and what the server spent on it.
+//! One measurement: a load for some seconds, and the server's CPU time for it.
 
 use std::fmt;
 use std::thread;
@@ -7,21 +7,21 @@ use std::time::Duration;
 use testkit::client::Transport;
 use testkit::error::{Context, Error, Result};
 
+use crate::clusters::WatchedCluster;
 use crate::contender::{Contender, Kind};
-use crate::ground::Watched;
-use crate::load::{Asker, Load};
-use crate::prober::{self, Latency, Probed};
-use crate::spent::{self, Spent};
+use crate::load::{Client, Load};
+use crate::prober::{self, Latency, ProbeResult};
 use crate::upstream::Upstream;
+use crate::usage::{self, Usage};
 use crate::workload::{Turn, Workload};
 
-/// How many queries dnsperf may have under way. A server that loses more than it may is asked again by a gentler one.
+/// Outstanding queries of dnsperf. A server that loses too many is measured again with fewer.
 const OUTSTANDING: [u32; 3] = [100, 50, 25];
 
-/// One for each connection: with more, large answers wait for one another there.
+/// One per connection: with more, large answers queue behind one another.
 const OUTSTANDING_OVER_TCP: [u32; 3] = [16, 12, 8];
 
-/// What one measurement gave. Times per query are in microseconds.
+/// The result of one measurement. Times per query are in microseconds.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub user: f64,
@@ -29,13 +29,13 @@ pub struct Sample {
     pub queries_per_second: f64,
     /// dnsperf's average.
     pub average: f64,
-    /// What single answers took, under the fixed load and over UDP.
+    /// Latency of single answers, under the fixed load and over UDP.
     pub latency: Option<Latency>,
     pub lost: u64,
     pub rss: u64,
-    /// Log lines that were left out.
+    /// Dropped log lines.
     pub unlogged: u64,
-    /// Queries that reached the upstream for each one that was answered.
+    /// Queries at the upstream per answered query.
     pub forwarded: f64,
 }
 
@@ -56,16 +56,16 @@ impl fmt::Display for Sample {
     }
 }
 
-/// How the servers of one workload are measured.
+/// Measures the servers of one workload.
 pub struct Meter<'a> {
     pub workload: &'a Workload,
-    pub watched: Option<&'a Watched>,
+    pub watched: Option<&'a WatchedCluster>,
     pub upstream: &'a Upstream,
     pub duration: Duration,
 }
 
 impl Meter<'_> {
-    /// How many queries may be under way, in one attempt after another.
+    /// Outstanding queries per attempt.
     pub fn outstanding(&self) -> [u32; 3] {
         match self.workload.transport {
             Transport::Udp => OUTSTANDING,
@@ -77,29 +77,29 @@ impl Meter<'_> {
         (self.workload.turn)(number, load.at_most(self.duration))
     }
 
-    /// Asks a server what the turn asks, and says what it spent on it.
+    /// Sends a server the queries of the turn, and returns its cost.
     pub fn sample(&self, contender: &Contender, turn: &Turn, load: Load, outstanding: u32) -> Result<Sample> {
         let name = contender.kind().name();
-        let asker = Asker { server: contender.addr(), transport: self.workload.transport, outstanding };
-        asker.warm_up(turn).context(name)?;
-        let _held = self.watched.map(Watched::hold).transpose()?;
+        let client = Client { server: contender.addr(), transport: self.workload.transport, outstanding };
+        client.warm_up(turn).context(name)?;
+        let _paused = self.watched.map(WatchedCluster::pause).transpose()?;
         let unlogged = self.unlogged(contender)?;
         let pid = contender.process().pid();
-        let (before, asked) = (Spent::by(pid)?, self.upstream.asked());
+        let (before, asked) = (Usage::by(pid)?, self.upstream.received());
         let (summary, probed) = thread::scope(|scope| {
             let probing = self
                 .probes(load)
                 .then(|| scope.spawn(|| prober::probe(contender.addr(), &turn.questions, self.duration)));
-            // The echo denies nothing, since it answers nothing.
+            // The echo never answers NXDOMAIN.
             let anything = 0.0..=1.0;
             let denied = if contender.kind() == Kind::Echo { &anything } else { &self.workload.denied };
-            let summary = asker.ask(turn, load, self.duration, denied).context(name)?;
-            let died = |_| Error::new("the prober died");
+            let summary = client.run(turn, load, self.duration, denied).context(name)?;
+            let died = |_| Error::new("the prober panicked");
             let probed = probing.map(|probing| probing.join().map_err(died)?).transpose().context(name)?;
             Ok::<_, Error>((summary, probed))
         })?;
-        let (user, system) = Spent::by(pid)?.since(before);
-        let asked = self.upstream.asked() - asked;
+        let (user, system) = Usage::by(pid)?.since(before);
+        let asked = self.upstream.received() - asked;
         let answered = (summary.completed + probed.as_ref().map_or(0, |probed| probed.answered)) as f64;
         let per_query = |spent: Duration| spent.as_secs_f64() * 1e6 / answered;
         let forwarded = asked as f64 / answered;
@@ -107,7 +107,7 @@ impl Meter<'_> {
             && !wanted.contains(&forwarded)
         {
             return Err(Error::new(format!(
-                "{name} asked the upstream {forwarded:.4} times per query, not {wanted:?} times"
+                "{name} sent the upstream {forwarded:.4} queries per query, expected {wanted:?}"
             )));
         }
         Ok(Sample {
@@ -115,19 +115,19 @@ impl Meter<'_> {
             system: per_query(system),
             queries_per_second: summary.queries_per_second,
             average: summary.latency.average * 1e6,
-            latency: probed.map(|Probed { latency, .. }| latency),
+            latency: probed.map(|ProbeResult { latency, .. }| latency),
             lost: summary.lost,
-            rss: spent::resident(pid)?,
+            rss: usage::resident(pid)?,
             unlogged: self.unlogged(contender)? - unlogged,
             forwarded,
         })
     }
 
     fn unlogged(&self, contender: &Contender) -> Result<u64> {
-        if self.workload.logs { contender.log_lines_left_out() } else { Ok(0) }
+        if self.workload.logs { contender.dropped_log_lines() } else { Ok(0) }
     }
 
-    /// At saturation an answer's time is that of the queue before it, which is as long as dnsperf makes it.
+    /// At saturation the latency depends on dnsperf's queue only, so it is not probed.
     fn probes(&self, load: Load) -> bool {
         matches!(load, Load::Fixed(_)) && self.workload.transport == Transport::Udp
     }

@@ -1,4 +1,4 @@
-//! Results as a picture: bars of user and system time per query, one for each server under each load.
+//! Results as an SVG: bars of user and system time per query, one per server and load.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use crate::load::Load;
 use crate::results::{Outcome, Results, Row};
 
 const WIDTH: f64 = 760.0;
-/// Where bars begin, after the servers' names.
+/// Start of the bars, after the servers' names.
 const LEFT: f64 = 90.0;
-/// The longest bar; the rest of the line is for its numbers.
+/// Length of the longest bar; its numbers follow.
 const LONGEST: f64 = 430.0;
 const LINE: f64 = 22.0;
 const BAR: f64 = 14.0;
 
-/// The reader's browser says whether its page is dark.
+/// Follows the browser's colour scheme.
 const STYLE: &str = "\
 svg { color-scheme: light dark; }
 text { font: 13px system-ui, sans-serif; fill: #1f2328; }
@@ -45,7 +45,7 @@ pub fn svg(results: &Results) -> String {
     page.finish()
 }
 
-/// What is drawn so far, and how far down.
+/// The SVG so far, and the current vertical position.
 #[derive(Default)]
 struct Page {
     shapes: String,
@@ -110,7 +110,7 @@ impl Page {
         );
     }
 
-    /// What the numbers were measured on and with.
+    /// The machine and the plan.
     fn machine(&mut self, results: &Results) {
         let rounds = format!("median of {} rounds of {} s", results.plan.rounds, results.plan.seconds);
         self.line(16.0, 10.0, "quiet", &rounds);

@@ -1,4 +1,4 @@
-//! A large cluster: its Services and endpoints, as objects of the API and as the static zones that say the same.
+//! A large cluster: its Services and endpoints, as API objects and as equivalent static zones.
 //!
 //! ```text
 //! Service::number(0..5000) ─→ objects ─→ API server ─→ Rhumb, CoreDNS

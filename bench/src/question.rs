@@ -1,4 +1,4 @@
-//! One line of a question file, `name type`, and the packet dnsperf makes of it.
+//! One line of a question file, `name type`, as the packet that dnsperf sends.
 
 use testkit::error::{Context, Error, Result};
 use testkit::name::Name;

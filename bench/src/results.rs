@@ -1,4 +1,4 @@
-//! All samples of a run, what they amount to, and the files that keep them.
+//! All samples of a run, their medians, and the result files.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub struct Outcome {
     pub rate: u32,
     /// Queries per second of the upstream alone, where every query is forwarded.
     pub ceiling: Option<f64>,
-    /// Of an average reply, where servers were compared.
+    /// Octets of an average reply, where servers were compared.
     pub octets: Vec<(Kind, f64)>,
     pub queries_per_look_up: u32,
     pub rows: Vec<Row>,
@@ -45,13 +45,13 @@ pub struct Row {
     pub queries_per_second: Spread,
     /// dnsperf's average.
     pub average: Spread,
-    /// Of single answers, where they were timed.
+    /// Of single answers, where measured.
     pub p50: Option<Spread>,
     pub p99: Option<Spread>,
     pub rss: Spread,
     pub forwarded: Spread,
     pub lost: u64,
-    /// Log lines that were left out.
+    /// Dropped log lines.
     pub unlogged: u64,
     pub samples: Vec<Sample>,
 }
@@ -82,7 +82,7 @@ impl Row {
     }
 }
 
-/// How Rhumb stands to another server: its medians divided by theirs.
+/// Rhumb's medians divided by another server's.
 pub struct Ratio {
     pub load: Load,
     pub other: Kind,
@@ -140,7 +140,7 @@ impl Results {
             .iter()
             .flat_map(|workload| workload.contenders)
             .copied()
-            .filter(|kind| kind.is_here())
+            .filter(|kind| kind.is_included())
             .collect();
         servers.sort();
         servers.dedup();
@@ -148,7 +148,7 @@ impl Results {
         Self { machine: Machine::look(versions), plan, outcomes: Vec::new() }
     }
 
-    /// Writes `NAME-DATE.md`, `.json` and `.svg`; a second run on one day replaces the first. Gives the Markdown's path.
+    /// Writes `NAME-DATE.md`, `.json` and `.svg`; a second run on one day replaces the first. Returns the Markdown's path.
     pub fn keep(&self, folder: &Path, name: &str) -> Result<PathBuf> {
         std::fs::create_dir_all(folder).context(folder.display())?;
         let path = folder.join(format!("{name}-{}.md", self.machine.date));

@@ -1,14 +1,14 @@
-//! One workload from its first server to its last number.
+//! Measures one workload.
 //!
 //! ```text
-//! start all ─→ do they agree? ─→ what can CoreDNS do? ─→ rounds of: start all, each load, each server
+//! start all ─→ compare answers ─→ CoreDNS's capacity ─→ rounds of: start all, each load, each server
 //! ```
 
 use testkit::error::{Context, Error, Result};
 
 use crate::agree::agree;
 use crate::contender::{Contender, Kind};
-use crate::load::{Asker, Load};
+use crate::load::{Client, Load};
 use crate::measure::{Meter, Sample};
 use crate::results::Outcome;
 use crate::workload::{NONE_DENIED, Turn};
@@ -20,7 +20,7 @@ pub struct Plan {
     pub seconds: u64,
 }
 
-/// What came out, and which servers did not take part, with the reason.
+/// The outcome, and the missing servers with the reason.
 pub struct Measured {
     pub outcome: Outcome,
     pub missing: Vec<String>,
@@ -34,10 +34,10 @@ pub fn measure(meter: &Meter, rounds: u32, progress: impl Fn(&str)) -> Result<Me
     let (contenders, missing) = start(workload.contenders, meter, &first);
     let octets = agree(&contenders, &turns.next(Load::Saturation).questions)?;
 
-    // The fixed load follows from what CoreDNS can do, so that it is below everybody's saturation.
+    // The fixed load is half of CoreDNS's capacity, so that it is below every server's.
     let slowest = contenders.iter().find(|c| c.kind() == Kind::CoreDns).or_else(|| contenders.first());
     let Some(slowest) = slowest else {
-        return Err(Error::new(format!("no server at all: {}", missing.join("; "))));
+        return Err(Error::new(format!("no server started: {}", missing.join("; "))));
     };
     let most = turns.sample(slowest, Load::Saturation, None, &progress)?.queries_per_second;
     let rate = (most / 2.0) as u32;
@@ -55,14 +55,14 @@ pub fn measure(meter: &Meter, rounds: u32, progress: impl Fn(&str)) -> Result<Me
     drop(contenders);
     let mut samples: Vec<(Kind, Load, Sample)> = Vec::new();
     for round in 1..=rounds {
-        // New processes, so that chance in one of them, such as where its memory lies, lasts one round only.
+        // New processes, so that random effects such as memory layout last one round only.
         let (contenders, failed) = start(&kinds, meter, &first);
         if !failed.is_empty() {
             return Err(Error::new(failed.join("; ")));
         }
         for &load in &loads {
             let turn = turns.next(load);
-            // One after another within a round, so that whatever else the machine does hits all alike.
+            // In turn within a round, so that other work on the machine affects all equally.
             for contender in &contenders {
                 let name = contender.kind().name();
                 let progress =
@@ -77,7 +77,7 @@ pub fn measure(meter: &Meter, rounds: u32, progress: impl Fn(&str)) -> Result<Me
     Ok(Measured { outcome, missing })
 }
 
-/// Gives out turns, no two with one number.
+/// Numbers the turns.
 struct Turns<'a> {
     meter: &'a Meter<'a>,
     given: u32,
@@ -89,8 +89,8 @@ impl Turns<'_> {
         self.meter.turn(self.given, load)
     }
 
-    /// A measurement with this turn. If it goes wrong, or less was asked than there should be, it is made again with turns
-    /// of its own: a machine that stood still for a moment must not cost hours of results.
+    /// A measurement with this turn. If it fails, or the load was not reached, it is repeated with new turns: a short
+    /// stall of the machine must not cost hours of results.
     fn sample(
         &mut self,
         contender: &Contender,
@@ -98,18 +98,18 @@ impl Turns<'_> {
         turn: Option<&Turn>,
         progress: &impl Fn(&str),
     ) -> Result<Sample> {
-        let mut last = Err(Error::new("nothing was tried"));
+        let mut last = Err(Error::new("no attempt was made"));
         for (attempt, outstanding) in self.meter.outstanding().into_iter().enumerate() {
             let own = if attempt == 0 && turn.is_some() { None } else { Some(self.next(load)) };
             let Some(turn) = own.as_ref().or(turn) else { break };
             match self.meter.sample(contender, turn, load, outstanding) {
                 Ok(sample) if load.is_served_by(sample.queries_per_second) => return Ok(sample),
                 Ok(sample) => {
-                    progress(&format!("once more: {sample}"));
+                    progress(&format!("retrying: {sample}"));
                     last = Ok(sample);
                 }
                 Err(error) => {
-                    progress(&format!("once more: {error}"));
+                    progress(&format!("retrying: {error}"));
                     last = Err(error);
                 }
             }
@@ -118,10 +118,10 @@ impl Turns<'_> {
     }
 }
 
-/// Those that started, and why others did not. `turn` lends questions to see that they answer.
+/// The servers that started, and why others did not. `turn` has the questions to probe them.
 fn start(kinds: &[Kind], meter: &Meter, turn: &Turn) -> (Vec<Contender>, Vec<String>) {
     let (mut started, mut failed) = (Vec::new(), Vec::new());
-    for &kind in kinds.iter().filter(|kind| kind.is_here()) {
+    for &kind in kinds.iter().filter(|kind| kind.is_included()) {
         match Contender::start(kind, meter.workload, meter.upstream.addr(), turn) {
             Ok(contender) => started.push(contender),
             Err(error) => failed.push(format!("{} in {}: {error}", kind.name(), meter.workload.name)),
@@ -130,18 +130,18 @@ fn start(kinds: &[Kind], meter: &Meter, turn: &Turn) -> (Vec<Contender>, Vec<Str
     (started, failed)
 }
 
-/// Queries per second that the upstream answers when dnsperf asks it without a server between: where every query is
-/// forwarded, a server that comes near is held up by them, not by itself.
+/// Queries per second that the upstream answers when dnsperf queries it directly: where every query is forwarded, this
+/// is the limit of any server.
 fn ceiling(meter: &Meter, turn: &Turn) -> Result<Option<f64>> {
     match &meter.workload.forwarded {
         Some(share) if !share.contains(&0.0) => {
-            let upstream = Asker {
+            let upstream = Client {
                 server: meter.upstream.addr(),
                 transport: meter.workload.transport,
                 outstanding: meter.outstanding()[0],
             };
             let summary =
-                upstream.ask(turn, Load::Saturation, meter.duration, &NONE_DENIED).context("the upstream")?;
+                upstream.run(turn, Load::Saturation, meter.duration, &NONE_DENIED).context("the upstream")?;
             Ok(Some(summary.queries_per_second))
         }
         _ => Ok(None),

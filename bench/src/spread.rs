@@ -1,4 +1,4 @@
-//! The middle of some numbers, and how far they lie apart.
+//! Median, minimum and maximum.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of nothing it is all zeros.
+    /// All zeros without values.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);

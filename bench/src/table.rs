@@ -19,7 +19,7 @@ const HEAD: [&str; 11] = [
     "lost",
 ];
 
-/// Added where a look-up is more than one query.
+/// Added where a lookup is more than one query.
 const LOOK_UP_HEAD: [&str; 3] = ["user us/look-up", "total us/look-up", "look-ups/s"];
 
 const VERDICT_HEAD: [&str; 8] =
@@ -107,11 +107,11 @@ fn verdict_rows(outcome: &Outcome) -> Cells {
         .collect()
 }
 
-/// What to hold the numbers against.
+/// Facts for comparison, below a table.
 fn remarks(outcome: &Outcome) -> Vec<String> {
     let ceiling = outcome
         .ceiling
-        .map(|ceiling| format!("The upstream, asked by dnsperf directly, answers {ceiling:.0} queries/s."));
+        .map(|ceiling| format!("The upstream, queried by dnsperf directly, answers {ceiling:.0} queries/s."));
     let octets: Vec<String> =
         outcome.octets.iter().map(|(server, octets)| format!("{octets:.0} of {}", server.name())).collect();
     let octets = (!octets.is_empty()).then(|| format!("Octets of an average reply: {}.", octets.join(", ")));
@@ -119,7 +119,7 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
         .rows
         .iter()
         .filter(|row| row.unlogged > 0)
-        .map(|row| format!("{} left out {} log lines at {}.", row.server.name(), row.unlogged, row.load));
+        .map(|row| format!("{} dropped {} log lines at {}.", row.server.name(), row.unlogged, row.load));
     ceiling.into_iter().chain(octets).chain(unlogged).collect()
 }
 
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_is_said_in_both() {
+    fn text_and_markdown_have_the_same_cells() {
         let results = Results::example();
         let (text, markdown) = (text(&results.outcomes[0]), markdown(&results, "example.svg"));
         for cells in [

@@ -1,7 +1,7 @@
-//! The server that forwarders ask: it knows every name, and costs next to nothing.
+//! The upstream of forwarders: it has an answer for every name, at little cost.
 //!
-//! It is a thread of ours rather than a process, so that what arrived here can be counted, and it runs on dnsperf's
-//! processor, so that the server under measurement keeps its own. Its answers follow from the question alone.
+//! It is a thread rather than a process, so that its queries can be counted, and it runs on dnsperf's CPU, so that the
+//! server under measurement has its own. Its answers depend on the question alone.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use net::{Epoll, Events, RecvBatch, SendBatch, UdpOptions, UdpSocket, cpu};
 use testkit::error::{Context, Result};
 use testkit::ports;
 
-/// What `cache 30` keeps at most, so that all servers keep answers for the same time.
+/// The limit of `cache 30`, so that all servers keep answers for the same time.
 const TTL: u32 = 30;
 
 const BATCH: usize = 32;
@@ -21,27 +21,27 @@ const BATCH: usize = 32;
 /// Runs until the program ends.
 pub struct Upstream {
     addr: SocketAddr,
-    asked: Arc<AtomicU64>,
+    received: Arc<AtomicU64>,
 }
 
 impl Upstream {
-    /// On this processor, or on any.
+    /// On this CPU, or on any.
     pub fn start(cpu: Option<usize>) -> Result<Self> {
         let socket = UdpSocket::bind(ports::free_addr()?, &UdpOptions::default())?;
-        let upstream = Self { addr: socket.local_addr(), asked: Arc::default() };
-        let asked = Arc::clone(&upstream.asked);
+        let upstream = Self { addr: socket.local_addr(), received: Arc::default() };
+        let received = Arc::clone(&upstream.received);
         let (started, start) = mpsc::channel();
         thread::Builder::new().name("upstream".to_owned()).spawn(move || {
-            // The other end is gone only if nobody waits any more.
+            // Fails only if the caller no longer waits.
             let _ = started.send(cpu.map_or(Ok(()), cpu::pin_to));
-            if let Err(error) = serve(&socket, &asked) {
-                eprintln!("bench: the upstream has ended: {error}");
+            if let Err(error) = serve(&socket, &received) {
+                eprintln!("bench: upstream ended: {error}");
             }
         })?;
         start
             .recv()
-            .context("the upstream has not started")?
-            .context(format!("the upstream cannot have CPU {cpu:?}"))?;
+            .context("the upstream did not start")?
+            .context(format!("cannot move the upstream to CPU {cpu:?}"))?;
         Ok(upstream)
     }
 
@@ -49,13 +49,13 @@ impl Upstream {
         self.addr
     }
 
-    /// Queries that have arrived so far.
-    pub fn asked(&self) -> u64 {
-        self.asked.load(Ordering::Relaxed)
+    /// Queries received so far.
+    pub fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
     }
 }
 
-fn serve(socket: &UdpSocket, asked: &AtomicU64) -> Result<()> {
+fn serve(socket: &UdpSocket, received: &AtomicU64) -> Result<()> {
     let epoll = Epoll::new()?;
     epoll.add(socket, 0)?;
     let mut events = Events::with_capacity(1);
@@ -63,10 +63,10 @@ fn serve(socket: &UdpSocket, asked: &AtomicU64) -> Result<()> {
     let mut send = SendBatch::new(BATCH);
     loop {
         epoll.wait(&mut events, None)?;
-        // A full batch means that more is waiting: no need to ask.
+        // A full batch means that more is waiting: no need to poll.
         loop {
             let count = recv.recv(socket)?;
-            asked.fetch_add(count as u64, Ordering::Relaxed);
+            received.fetch_add(count as u64, Ordering::Relaxed);
             for i in 0..count {
                 let packet = recv.packet(i);
                 if answer(packet.bytes, send.buffer()).is_some() {
@@ -85,10 +85,10 @@ const HEADER: usize = 12;
 const A: u16 = 1;
 const AAAA: u16 = 28;
 
-/// One record for A and AAAA, none for other types, always NOERROR; nothing to what is no query.
+/// One record for A and AAAA, none for other types, always NOERROR; no reply to invalid packets.
 fn answer(query: &[u8], reply: &mut Vec<u8>) -> Option<()> {
     let header = query.get(..HEADER)?;
-    // One question, and beside it at most an OPT record, which is answered by one of ours.
+    // One question, and at most an OPT record, which is answered by an OPT record.
     let (response, edns) = (header[2] & 0x80 != 0, header[11] != 0);
     if response || header[4..6] != [0, 1] {
         return None;
@@ -121,7 +121,7 @@ fn answer(query: &[u8], reply: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The uncompressed name that `bytes` begin with, its root label included.
+/// The uncompressed name at the start of `bytes`, including its root label.
 fn name(bytes: &[u8]) -> Option<&[u8]> {
     let mut at = 0;
     loop {
@@ -133,8 +133,8 @@ fn name(bytes: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Different names have different addresses, within 10.0.0.0/8 and 2001:db8::/32: an answer that went to the wrong
-/// question is then seen when answers are compared.
+/// Different names have different addresses, within 10.0.0.0/8 and 2001:db8::/32, so that the comparison detects an
+/// answer to the wrong question.
 fn address(name: &[u8], size: usize, reply: &mut Vec<u8>) {
     // FNV-1a.
     let hash = name.iter().fold(0x811c_9dc5_u32, |hash, &octet| {
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_has_addresses_of_its_own() {
+    fn every_name_has_its_own_addresses() {
         let rdata = |line: &str| {
             let message = reply(&packet(line).unwrap()).unwrap();
             assert_eq!((message.bits, &message.broken), (0x8180, &None));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_query_has_no_answer() {
+    fn invalid_packets_get_no_reply() {
         let query = packet("a.example A").unwrap();
         for length in 0..query.len() {
             assert_eq!(reply(&query[..length]), None, "{length} octets");
@@ -209,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn what_arrives_is_counted() {
+    fn queries_are_counted() {
         let upstream = Upstream::start(None).unwrap();
         let query = packet("a.example A").unwrap();
-        let patience = std::time::Duration::from_secs(5);
+        let timeout = std::time::Duration::from_secs(5);
         for _ in 0..3 {
-            let outcome = testkit::client::udp(upstream.addr(), &query, patience, 0).unwrap();
+            let outcome = testkit::client::udp(upstream.addr(), &query, timeout, 0).unwrap();
             assert!(outcome.reply().is_some());
         }
-        assert_eq!(upstream.asked(), 3);
+        assert_eq!(upstream.received(), 3);
     }
 }

@@ -1,4 +1,4 @@
-//! What is served and asked, the same for every server. Each workload is a value in a file of its own.
+//! Workloads: configuration and queries, the same for every server. Each workload is a value in its own file.
 
 mod cache;
 mod cluster;
@@ -15,19 +15,19 @@ use std::rc::Rc;
 use testkit::client::Transport;
 use testkit::error::Result;
 
+use crate::clusters::{SharedClusters, WatchedCluster};
 use crate::contender::Kind;
 use crate::goal::Goal;
-use crate::ground::{Grounds, Watched};
 use crate::population::Zone;
 
 /// Workloads that share a file of results.
 pub struct Suite {
-    /// What the file's name begins with.
+    /// The prefix of the file's name.
     pub name: &'static str,
-    pub prepare: fn(&Grounds) -> Result<Prepared>,
+    pub prepare: fn(&SharedClusters) -> Result<Prepared>,
 }
 
-/// Those that share a cluster follow one another.
+/// Those that share a cluster are adjacent.
 pub const SUITES: [Suite; 7] = [
     Suite { name: "hosts", prepare: |_| Ok(alone(vec![hosts::alone(), hosts::kubeadm_like()])) },
     Suite { name: "cache", prepare: |_| Ok(alone(vec![cache::workload()])) },
@@ -40,8 +40,8 @@ pub const SUITES: [Suite; 7] = [
 
 pub struct Prepared {
     pub workloads: Vec<Workload>,
-    /// What the servers watch, if they do; it must outlive them.
-    pub watched: Option<Rc<Watched>>,
+    /// The cluster that the servers watch, if any; it must outlive them.
+    pub watched: Option<Rc<WatchedCluster>>,
 }
 
 fn alone(workloads: Vec<Workload>) -> Prepared {
@@ -53,25 +53,25 @@ pub struct Workload {
     pub about: &'static str,
     pub contenders: &'static [Kind],
     pub transport: Transport,
-    /// Every query is logged, to nobody.
+    /// Every query is logged, to /dev/null.
     pub logs: bool,
-    /// Measured at saturation too, not under the fixed load alone.
+    /// Measured at saturation too, not only under the fixed load.
     pub saturation: bool,
-    /// For Rhumb and CoreDNS; what is filled in says `Place::write`, here and below.
+    /// For Rhumb and CoreDNS; placeholders as in `Instance::write`, here and below.
     pub corefile: String,
-    /// For Unbound, after what it is always told.
+    /// For Unbound, after its fixed configuration.
     pub unbound: &'static str,
     /// For servers of static zones: Knot, NSD, and Unbound's local data.
     pub zones: Vec<Zone>,
-    /// Name and text of what the configuration reads.
+    /// Name and text of the files that the configuration names.
     pub files: Vec<(&'static str, String)>,
-    /// Where there is an upstream: the share of queries that must reach it, the proof of what is measured.
+    /// With an upstream: the share of queries that must reach it.
     pub forwarded: Option<RangeInclusive<f64>>,
     /// The share of answers that must be NXDOMAIN; all others must be NOERROR.
     pub denied: RangeInclusive<f64>,
-    /// How many queries a client sends to find out what it wants to know.
+    /// Queries per lookup of a client.
     pub queries_per_look_up: u32,
-    /// The questions of the turn with this number, in which no more queries than these are sent.
+    /// The questions of the turn with this number, with at most so many queries.
     pub turn: fn(number: u32, at_most: u64) -> Turn,
     pub goals: &'static [Goal],
 }
@@ -102,19 +102,19 @@ impl Workload {
 /// No answer is NXDOMAIN.
 pub const NONE_DENIED: RangeInclusive<f64> = 0.0..=0.0;
 
-/// Next to nothing may reach the upstream.
+/// Almost nothing may reach the upstream.
 const NONE_FORWARDED: RangeInclusive<f64> = 0.0..=0.001;
 
-/// What all servers are asked one after another. Lines are `name type`.
+/// The questions for all servers in turn. Lines are `name type`.
 pub struct Turn {
-    /// Asked once before measuring; may be empty.
+    /// Sent once before measuring; may be empty.
     pub warm_up: String,
-    /// Asked over and over, from the first line on; what is timed is asked from the last line on.
+    /// Sent repeatedly, from the first line on; the prober starts from the last line.
     pub questions: String,
 }
 
 impl Turn {
-    /// Questions that spoil nothing when they are asked earlier, in another turn than this.
+    /// Questions that may be sent before this turn.
     pub fn probes(&self) -> impl Iterator<Item = &str> {
         self.questions.lines().take(1).chain(self.questions.lines().next_back())
     }

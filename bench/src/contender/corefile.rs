@@ -1,11 +1,11 @@
-//! Rhumb and CoreDNS: the same Corefile, the same words. Both start one worker per processor they may use: one.
+//! Rhumb and CoreDNS: the same Corefile and arguments. Both start one worker per available CPU: one.
 
 use testkit::error::Result;
 
-use super::place::Place;
+use super::instance::Instance;
 use crate::workload::Workload;
 
-pub fn prepare(workload: &Workload, place: &Place) -> Result<Vec<String>> {
-    place.write("Corefile", &workload.corefile, workload)?;
+pub fn prepare(workload: &Workload, instance: &Instance) -> Result<Vec<String>> {
+    instance.write("Corefile", &workload.corefile, workload)?;
     Ok(["-conf", "Corefile"].map(str::to_owned).to_vec())
 }

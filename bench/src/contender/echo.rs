@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use testkit::error::{Error, Result};
 
-use super::place::Place;
+use super::instance::Instance;
 
 pub fn binary() -> Result<PathBuf> {
     let path = std::env::var_os("RHUMB_ECHO")
@@ -17,6 +17,6 @@ pub fn binary() -> Result<PathBuf> {
     }
 }
 
-pub fn arguments(place: &Place) -> Vec<String> {
-    vec![place.addr.to_string()]
+pub fn arguments(instance: &Instance) -> Vec<String> {
+    vec![instance.addr.to_string()]
 }

@@ -2,11 +2,11 @@
 
 use testkit::error::Result;
 
-use super::place::Place;
+use super::instance::Instance;
 use crate::workload::Workload;
 
-/// One worker each for UDP and TCP on the one processor; it signs nothing, limits nothing and keeps no journal. It logs
-/// errors alone, which are shown when it does not start.
+/// One worker each for UDP and TCP on the one CPU; no signing, no rate limit and no journal. It logs errors only, which
+/// are printed when it does not start.
 const SERVER: &str = "server:
     listen: 127.0.0.1@{port}
     rundir: .
@@ -28,12 +28,12 @@ template:
     semantic-checks: off
 ";
 
-pub fn prepare(workload: &Workload, place: &Place) -> Result<Vec<String>> {
+pub fn prepare(workload: &Workload, instance: &Instance) -> Result<Vec<String>> {
     let mut configuration = format!("{SERVER}zone:\n");
     for zone in &workload.zones {
-        let (name, file) = (zone.name, place.write_zone(zone)?);
+        let (name, file) = (zone.name, instance.write_zone(zone)?);
         configuration.push_str(&format!("  - domain: {name}\n    file: {file}\n"));
     }
-    place.write("knot.conf", &configuration, workload)?;
+    instance.write("knot.conf", &configuration, workload)?;
     Ok(["-c", "knot.conf"].map(str::to_owned).to_vec())
 }

@@ -1,5 +1,5 @@
-//! Whether a query log is whole. CoreDNS waits until a line is written; Rhumb leaves lines out rather than wait, and says
-//! how many in its metrics.
+//! Dropped lines of a query log. CoreDNS waits until a line is written; Rhumb drops lines rather than wait, and counts
+//! them in its metrics.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -7,16 +7,16 @@ use std::time::Duration;
 
 use testkit::error::{Context, Error, Result};
 
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many lines were left out since the server's start.
-pub fn left_out(metrics: SocketAddr) -> Result<u64> {
-    let mut stream = TcpStream::connect_timeout(&metrics, PATIENCE).context("metrics")?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+/// Number of lines dropped since the server's start.
+pub fn dropped(metrics: SocketAddr) -> Result<u64> {
+    let mut stream = TcpStream::connect_timeout(&metrics, TIMEOUT).context("metrics")?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
     let mut text = String::new();
     stream.read_to_string(&mut text).context("metrics")?;
-    value(&text).ok_or_else(|| Error::new("the metrics do not tell of log lines"))
+    value(&text).ok_or_else(|| Error::new("the metrics lack rhumb_log_lines_dropped_total"))
 }
 
 fn value(text: &str) -> Option<u64> {

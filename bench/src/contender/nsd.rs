@@ -2,11 +2,11 @@
 
 use testkit::error::Result;
 
-use super::place::Place;
+use super::instance::Instance;
 use crate::workload::Workload;
 
-/// One process that serves, beside the one that watches over it. Its limits of answers per second are off, and it says
-/// no more than is asked for, as the others do.
+/// One serving process, beside its supervisor. Response rate limiting is off, and it sends minimal responses, as the
+/// others do.
 const SERVER: &str = "server:
     ip-address: 127.0.0.1
     port: {port}
@@ -27,13 +27,13 @@ remote-control:
     control-enable: no
 ";
 
-pub fn prepare(workload: &Workload, place: &Place) -> Result<Vec<String>> {
+pub fn prepare(workload: &Workload, instance: &Instance) -> Result<Vec<String>> {
     let mut configuration = SERVER.to_owned();
     for zone in &workload.zones {
-        let (name, file) = (zone.name, place.write_zone(zone)?);
+        let (name, file) = (zone.name, instance.write_zone(zone)?);
         configuration.push_str(&format!("zone:\n    name: \"{name}\"\n    zonefile: \"{file}\"\n"));
     }
-    place.write("nsd.conf", &configuration, workload)?;
+    instance.write("nsd.conf", &configuration, workload)?;
     // In the foreground.
     Ok(["-d", "-c", "nsd.conf"].map(str::to_owned).to_vec())
 }

@@ -1,10 +1,10 @@
-//! Servers that come as Debian packages.
+//! Servers from Debian packages.
 
 use std::path::PathBuf;
 
 use testkit::error::{Error, Result};
 
-/// What the variable names, or the package's binary: Debian puts it where only root's PATH leads.
+/// The binary named by the variable, or the package's, which Debian installs in /usr/sbin.
 pub fn binary(name: &str, package: &str, variable: &str) -> Result<PathBuf> {
     let path =
         std::env::var_os(variable).map_or_else(|| PathBuf::from("/usr/sbin").join(name), PathBuf::from);

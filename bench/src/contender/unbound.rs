@@ -2,12 +2,12 @@
 
 use testkit::error::Result;
 
-use super::place::Place;
+use super::instance::Instance;
 use crate::population::Zone;
 use crate::workload::Workload;
 
-/// Whatever the workload, it must run as who we are, from the folder it is in, leave no file and open no port but
-/// one. One thread, since it has one processor and the others start one worker there.
+/// For every workload: runs as the current user in its folder, leaves no file and opens one port. One thread, since it
+/// has one CPU and the others start one worker there.
 const SERVER: &str = "server:
     interface: 127.0.0.1
     port: {port}
@@ -25,15 +25,15 @@ const NO_CONTROL: &str = "remote-control:
     control-enable: no
 ";
 
-pub fn prepare(workload: &Workload, place: &Place) -> Result<Vec<String>> {
+pub fn prepare(workload: &Workload, instance: &Instance) -> Result<Vec<String>> {
     let local: String = workload.zones.iter().map(local_data).collect();
     let configuration = [SERVER, &local, NO_CONTROL, workload.unbound].concat();
-    place.write("unbound.conf", &configuration, workload)?;
+    instance.write("unbound.conf", &configuration, workload)?;
     // In the foreground and without a file for its process id.
     Ok(["-d", "-p", "-c", "unbound.conf"].map(str::to_owned).to_vec())
 }
 
-/// What is not in a static zone is denied.
+/// Names missing in a static zone are denied.
 fn local_data(zone: &Zone) -> String {
     let mut text = format!("    local-zone: \"{}.\" static\n", zone.name);
     for record in &zone.records {

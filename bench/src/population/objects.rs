@@ -1,4 +1,4 @@
-//! The cluster as its API server is told of it.
+//! The cluster as API objects.
 
 use std::net::IpAddr;
 

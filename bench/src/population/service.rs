@@ -1,17 +1,17 @@
-//! One Service of the cluster, which follows from its number.
+//! One Service of the cluster, a function of its number.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub const SERVICES: u32 = 5_000;
 
-/// The headless Service that has many endpoints, as many as make an answer of less than 16 KiB: dnsperf reads no more.
+/// The headless Service with many endpoints; its answer stays below 16 KiB, the limit of dnsperf.
 pub const WIDE: u32 = 0;
 
 /// One Service in so many is headless.
 const HEADLESS: u32 = 5;
 
-/// Endpoints of the wide Service, of other headless ones, and of those with an address; the last as far as it takes to
-/// make 50,000 in all.
+/// Endpoints of the wide Service, of other headless ones, and of those with an address; some of the last have one more,
+/// to make 50,000 in all.
 const WIDE_ENDPOINTS: u32 = 90;
 const HEADLESS_ENDPOINTS: u32 = 3;
 const BEHIND_ADDRESS: u32 = 11;
@@ -38,7 +38,7 @@ impl Service {
         namespace(self.n % NAMESPACES)
     }
 
-    /// As a question has it.
+    /// The query name.
     pub fn name(&self) -> String {
         format!("{}.{}.svc.cluster.local", self.label(), self.namespace())
     }
@@ -47,7 +47,7 @@ impl Service {
         self.n.is_multiple_of(HEADLESS)
     }
 
-    /// What its name has: the cluster's addresses, of both families for every fourth, or those of its endpoints.
+    /// The addresses of its name: cluster IPs, of both families for every fourth, or those of its endpoints.
     pub fn addresses(&self) -> Vec<IpAddr> {
         if self.headless() {
             return self.endpoints().map(IpAddr::from).collect();
@@ -59,7 +59,7 @@ impl Service {
         addresses
     }
 
-    /// Addresses of pods, no two alike in the whole cluster.
+    /// Addresses of pods, unique in the cluster.
     pub fn endpoints(&self) -> impl Iterator<Item = Ipv4Addr> + use<> {
         let first = endpoints_before(self.n);
         (first..endpoints_before(self.n + 1)).map(|number| Ipv4Addr::from_bits(0x0af4_0000 + number))
@@ -75,7 +75,7 @@ fn namespace(n: u32) -> String {
     format!("team-{n}")
 }
 
-/// How many endpoints the Services below this number have together.
+/// Total number of endpoints of the Services below this number.
 fn endpoints_before(n: u32) -> u32 {
     let headless = n.div_ceil(HEADLESS);
     let with_address = n - headless;

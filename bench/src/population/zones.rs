@@ -1,4 +1,4 @@
-//! The cluster as static zones: what CoreDNS answers from the objects, record by record.
+//! The cluster as static zones: CoreDNS's answers, record by record.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -61,7 +61,7 @@ pub fn zones() -> Vec<Zone> {
     ]
 }
 
-/// The name under which the PTR record of an address is.
+/// The owner of an address's PTR record.
 pub fn reverse(address: IpAddr) -> String {
     names::reverse(address)
 }
@@ -75,7 +75,7 @@ fn names_of(service: &Service) -> Vec<Record> {
         true => service.endpoints().map(|address| endpoint_name(service, address)).collect(),
         false => vec![name.clone()],
     };
-    // The weights of one priority come to about a hundred, and each address has its own, whatever its target.
+    // The weights of one priority add up to about a hundred; each address has one, even with a shared target.
     let weight = (100 / service.addresses().len()).max(1);
     records.extend(
         targets
@@ -90,7 +90,7 @@ fn names_of(service: &Service) -> Vec<Record> {
     records
 }
 
-/// Which address belongs to which name.
+/// The addresses and their names.
 fn pointers(service: &Service) -> Vec<(IpAddr, String)> {
     let mut pointers: Vec<(IpAddr, String)> =
         service.endpoints().map(|address| (IpAddr::from(address), endpoint_name(service, address))).collect();

@@ -1,4 +1,4 @@
-//! Cache hits: names that were asked for a moment ago.
+//! Cache hits.
 
 use super::resolver::{self, question};
 use super::{NONE_FORWARDED, Turn, Workload};
@@ -28,7 +28,7 @@ pub fn workload() -> Workload {
     }
 }
 
-/// Names of its own for each turn: they enter the cache with the warm-up, so none gets too old while it is measured.
+/// Each turn has its own names: they enter the cache with the warm-up, so none expires during the measurement.
 fn turn(number: u32, _at_most: u64) -> Turn {
     let zone = format!("turn-{number}.cache.example");
     let questions: String = (0..NAMES).map(|n| question(n, &zone)).collect();
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_is_asked_was_asked_in_the_warm_up_and_never_before() {
+    fn every_question_is_in_the_warm_up_and_in_no_earlier_turn() {
         let (first, second) = (turn(0, 0), turn(1, 0));
         assert_eq!(first.questions.lines().count() as u64, NAMES);
         assert_eq!(first.warm_up, first.questions);

@@ -5,13 +5,13 @@ use std::fmt::Write;
 use testkit::error::Result;
 
 use super::{NONE_FORWARDED, Prepared, Turn, Workload};
+use crate::clusters::{SharedClusters, WatchedCluster};
 use crate::contender::Kind::{Before, CoreDns, Echo, Knot, Nsd, Rhumb, Unbound};
 use crate::goal::{Goal, Measure};
-use crate::ground::{Grounds, Watched};
 use crate::population::{self, SERVICES, Service, WIDE};
 use bench::kubeadm;
 
-/// Questions in the file that dnsperf goes round, in blocks of twenty.
+/// Questions in dnsperf's file, which it repeats, in blocks of twenty.
 const QUESTIONS: u32 = 20_000;
 const BLOCK: u32 = 20;
 
@@ -23,12 +23,12 @@ const GOALS: &[Goal] = &[
     Goal::at_most(1.0 / 3.0, Measure::P99, CoreDns),
 ];
 
-pub fn prepare(grounds: &Grounds) -> Result<Prepared> {
-    let watched = grounds.large_cluster()?;
+pub fn prepare(clusters: &SharedClusters) -> Result<Prepared> {
+    let watched = clusters.large_cluster()?;
     Ok(Prepared { workloads: vec![workload(&watched)], watched: Some(watched) })
 }
 
-fn workload(watched: &Watched) -> Workload {
+fn workload(watched: &WatchedCluster) -> Workload {
     Workload {
         contenders: &[Echo, Rhumb, Before, CoreDns, Unbound, Knot, Nsd],
         zones: population::zones(),
@@ -40,8 +40,13 @@ fn workload(watched: &Watched) -> Workload {
 const ABOUT: &str =
     "5,000 Services and 50,000 endpoints: kubeadm's Corefile on an API server, and static zones";
 
-/// The names of the large cluster, whatever the Corefile.
-pub fn names(name: &'static str, about: &'static str, watched: &Watched, corefile: String) -> Workload {
+/// The names of the large cluster, with any Corefile.
+pub fn names(
+    name: &'static str,
+    about: &'static str,
+    watched: &WatchedCluster,
+    corefile: String,
+) -> Workload {
     Workload {
         files: kubeadm::files(watched.kubeconfig()),
         forwarded: Some(NONE_FORWARDED),
@@ -51,14 +56,14 @@ pub fn names(name: &'static str, about: &'static str, watched: &Watched, corefil
     }
 }
 
-/// All turns are the same. The warm-up is the whole file, so that what *cache* keeps, which is the PTR records, is there.
+/// All turns are the same. The warm-up is the whole file, so that *cache* has the PTR records.
 fn turn(_number: u32, _at_most: u64) -> Turn {
     let mut questions = String::new();
     for i in 0..QUESTIONS {
         let (block, place) = (i / BLOCK, i % BLOCK);
-        // Spread by a step that has no factor in common with their number, each place of a block in an order of its own.
+        // Spread by a step coprime to their number, each position of a block in its own order.
         let n = (block + place * 251).wrapping_mul(7919) % SERVICES;
-        // Its addresses do not fit a packet of 512 octets.
+        // Its addresses do not fit in 512 octets.
         let service = Service::number(if n == WIDE { n + 1 } else { n });
         let _ = match place {
             0..8 => writeln!(questions, "{} A", service.name()),
@@ -78,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_is_in_the_zones_unless_it_is_to_be_denied() {
+    fn questions_are_in_the_zones_unless_to_be_denied() {
         let zones = population::zones();
         let owners: HashSet<&str> =
             zones.iter().flat_map(|zone| &zone.records).map(|record| record.owner.as_str()).collect();
@@ -96,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_service_is_asked_for_each_type() {
+    fn each_kind_of_service_is_queried_for_each_type() {
         let questions = turn(0, 0).questions;
         for kind in ["A", "AAAA", "SRV"] {
             let asked = questions.lines().filter_map(|line| line.strip_suffix(kind)?.strip_suffix(' '));

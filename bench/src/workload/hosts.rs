@@ -1,4 +1,4 @@
-//! A hosts file: by itself, and in the chain of a usual Corefile.
+//! A hosts file: alone, and in the chain of a usual Corefile.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::contender::Kind::{Before, CoreDns, Echo, Rhumb};
 /// Names in the hosts file, each with one A and one AAAA record.
 const NAMES: u32 = 10_000;
 
-/// Questions in the file that dnsperf goes round.
+/// Questions in dnsperf's file, which it repeats.
 const QUESTIONS: u32 = 40_000;
 
 /// The plugin alone.
@@ -19,7 +19,7 @@ pub fn alone() -> Workload {
     }
 }
 
-/// What a usual chain adds. The echo knows no Corefile, so it is not measured again.
+/// With a usual chain. The echo has no Corefile, so it is not measured again.
 pub fn kubeadm_like() -> Workload {
     Workload {
         saturation: false,
@@ -72,8 +72,8 @@ fn name(n: u32) -> String {
     format!("svc-{n}.ns-{}.svc.cluster.local", n % 97)
 }
 
-/// All turns are the same. Of ten questions four are for A and four for AAAA, one for a PTR, and one for a type the
-/// name has not. The names are spread by a step that has no factor in common with their number.
+/// All turns are the same. Of ten questions four are for A and four for AAAA, one for PTR, and one for a type that the
+/// name lacks. The names are spread by a step coprime to their number.
 fn turn(_number: u32, _at_most: u64) -> Turn {
     let mut questions = String::new();
     for i in 0..QUESTIONS {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_question_is_about_a_name_that_is_there() {
+    fn every_question_is_for_an_existing_name() {
         let hosts = hosts();
         assert_eq!(hosts.lines().count(), 2 * NAMES as usize);
         let known: std::collections::HashSet<&str> =

@@ -1,12 +1,12 @@
-//! Forwarded misses: no name is asked for twice.
+//! Forwarded misses: no name is queried twice.
 
 use super::resolver::{self, question};
 use super::{Turn, Workload};
 use crate::contender::Kind::{Before, CoreDns, Rhumb, Unbound};
 use crate::goal::{Goal, Measure};
 
-/// More than any of the caches holds as it comes: putting old answers out is part of the price.
-const CACHED: u64 = 20_000;
+/// More than the default capacity of any cache: eviction is part of the cost.
+const WARM_UP_NAMES: u64 = 20_000;
 
 const GOALS: &[Goal] = &[
     Goal::at_most(1.0 / 3.0, Measure::Total, CoreDns),
@@ -32,7 +32,7 @@ pub fn workload() -> Workload {
 fn turn(number: u32, at_most: u64) -> Turn {
     let questions = |zone: String, count: u64| (0..count).map(|n| question(n, &zone)).collect();
     Turn {
-        warm_up: questions(format!("before-{number}.misses.example"), CACHED),
+        warm_up: questions(format!("before-{number}.misses.example"), WARM_UP_NAMES),
         questions: questions(format!("turn-{number}.misses.example"), at_most),
     }
 }
@@ -42,11 +42,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_asked_twice() {
+    fn no_question_repeats() {
         let turns = [turn(0, 500), turn(1, 500)];
         let lines: Vec<&str> =
             turns.iter().flat_map(|turn| turn.warm_up.lines().chain(turn.questions.lines())).collect();
-        assert_eq!(lines.len() as u64, 2 * (CACHED + 500));
+        assert_eq!(lines.len() as u64, 2 * (WARM_UP_NAMES + 500));
         assert_eq!(lines.iter().collect::<std::collections::HashSet<_>>().len(), lines.len());
     }
 }

@@ -1,6 +1,6 @@
-//! A resolver as clusters have it: a cache in front of a forwarder.
+//! A resolver as in clusters: a cache in front of a forwarder.
 
-/// The plugins of kubeadm's Corefile that take part in answering what is not of the cluster, in its words.
+/// The plugins of kubeadm's Corefile that answer names outside the cluster, with its options.
 pub const COREFILE: &str = ".:{port} {
     bind 127.0.0.1
     errors
@@ -13,7 +13,7 @@ pub const COREFILE: &str = ".:{port} {
 }
 ";
 
-/// The same task: forward everything, keep it, validate nothing. The sizes of its caches are its own.
+/// The same task: forwards and caches everything, validates nothing. Default cache sizes.
 pub const UNBOUND: &str = "server:
     module-config: \"iterator\"
     do-not-query-localhost: no
@@ -22,7 +22,7 @@ forward-zone:
     forward-addr: 127.0.0.1@{upstream}
 ";
 
-/// Half of the names are asked for A, half for AAAA.
+/// Half of the names are queried for A, half for AAAA.
 pub fn question(n: u64, zone: &str) -> String {
     format!("svc-{n}.{zone} {}\n", if n.is_multiple_of(2) { "A" } else { "AAAA" })
 }

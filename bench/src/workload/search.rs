@@ -1,8 +1,8 @@
 //! Search storms: pods look up names outside the cluster with `ndots:5`.
 //!
-//! A name with fewer than five dots is tried under each domain of the pod's search path before it is tried as it is, for
-//! A and for AAAA: eight queries, six of them denied. With *autopath* the server walks the path and the client's first
-//! two queries bring the answers.
+//! A resolver tries a name with fewer than five dots in each domain of the pod's search path before the name itself, for
+//! A and for AAAA: eight queries, six of them denied. With *autopath* the server applies the path, and the client's first
+//! two queries get the answers.
 
 use std::fmt::Write;
 
@@ -11,23 +11,23 @@ use testkit::cluster::objects::{Object, Resource};
 use testkit::error::Result;
 
 use super::{NONE_DENIED, NONE_FORWARDED, Prepared, Turn, Workload};
-use crate::ground::Watched;
+use crate::clusters::WatchedCluster;
 use bench::kubeadm;
 
-/// Names that are looked up in a turn, all of them in the cache: pods ask for the same few names outside.
+/// Names per turn, all of them cached: pods look up the same few names outside.
 const NAMES: u32 = 500;
 
-/// The namespace that dnsperf's address belongs to.
+/// The namespace of dnsperf's pod address.
 const NAMESPACE: &str = "shop";
 
-/// What the path of its pods has in front of nothing.
+/// The search path of its pods.
 const SEARCH: [&str; 3] = [".shop.svc.cluster.local", ".svc.cluster.local", ".cluster.local"];
 
 const SERVICES: u8 = 200;
 
-/// An API server with some Services and the pod that asks.
+/// An API server with some Services and the client pod.
 pub fn prepare() -> Result<Prepared> {
-    let watched = Watched::start(&objects())?;
+    let watched = WatchedCluster::start(&objects())?;
     let workloads = vec![storm(watched.kubeconfig()), autopath(watched.kubeconfig())];
     Ok(Prepared { workloads, watched: Some(watched.into()) })
 }
@@ -76,7 +76,7 @@ fn objects() -> Vec<Object> {
     objects
 }
 
-/// The one that dnsperf seems to be.
+/// The pod with dnsperf's address.
 fn pod() -> Object {
     let body = json!({
         "metadata": {"name": "client"},
@@ -87,19 +87,19 @@ fn pod() -> Object {
     pod
 }
 
-/// All that a client asks, the answers last.
+/// All queries of a client, those with answers last.
 fn storm_turn(number: u32, _at_most: u64) -> Turn {
     let path = SEARCH.iter().chain(&[""]).copied();
     Turn { warm_up: questions(number, [""]), questions: questions(number, path) }
 }
 
-/// The first two queries of the same look-ups.
+/// The first two queries of the same lookups.
 fn autopath_turn(number: u32, _at_most: u64) -> Turn {
     let questions = questions(number, [SEARCH[0]]);
     Turn { warm_up: questions.clone(), questions }
 }
 
-/// Names of its own for each turn: none gets too old in the cache while it is measured.
+/// Each turn has its own names, so that none expires during the measurement.
 fn questions(turn: u32, path: impl IntoIterator<Item = &'static str> + Clone) -> String {
     let mut text = String::new();
     for n in 0..NAMES {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_look_up_is_the_whole_path_for_both_types() {
+    fn lookup_is_the_whole_path_for_both_types() {
         let turn = storm_turn(7, 0);
         let first: Vec<&str> = turn.questions.lines().take(8).collect();
         assert_eq!(

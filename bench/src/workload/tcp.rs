@@ -4,17 +4,17 @@ use testkit::client::Transport;
 use testkit::error::Result;
 
 use super::{NONE_FORWARDED, Prepared, Turn, Workload};
+use crate::clusters::{SharedClusters, WatchedCluster};
 use crate::contender::Kind::{Before, CoreDns, Knot, Nsd, Rhumb};
-use crate::ground::{Grounds, Watched};
 use crate::population::{self, Service, WIDE};
 use bench::kubeadm;
 
-pub fn prepare(grounds: &Grounds) -> Result<Prepared> {
-    let watched = grounds.large_cluster()?;
+pub fn prepare(clusters: &SharedClusters) -> Result<Prepared> {
+    let watched = clusters.large_cluster()?;
     Ok(Prepared { workloads: vec![workload(&watched)], watched: Some(watched) })
 }
 
-fn workload(watched: &Watched) -> Workload {
+fn workload(watched: &WatchedCluster) -> Workload {
     Workload {
         contenders: &[Rhumb, Before, CoreDns, Knot, Nsd],
         transport: Transport::Tcp,

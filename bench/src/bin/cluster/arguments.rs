@@ -1,4 +1,4 @@
-//! What the command line says, and how much is measured by it.
+//! The command line.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct Arguments {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: Option<u32>,
 
-    /// One round of a and d with few changes: does it work at all? Nothing is kept unless --results is given
+    /// One round of a and d with few changes, as a smoke test; writes no results unless --results is given
     #[arg(long)]
     quick: bool,
 
@@ -34,7 +34,7 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub rounds: u32,
-    /// Per round, watched by both servers at once.
+    /// Per round, for both servers.
     pub changes: u32,
     pub storm_seconds: u64,
 }
@@ -54,7 +54,7 @@ impl Arguments {
         })
     }
 
-    /// Where results are kept, if they are.
+    /// The folder of the results, if they are written.
     pub fn keep(&self) -> Option<PathBuf> {
         let usual = || Path::new(env!("CARGO_MANIFEST_DIR")).join("results");
         self.results.clone().or_else(|| (!self.quick).then(usual))
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quick_run_is_small_unless_told_otherwise() {
+    fn quick_run_is_small_unless_overridden() {
         let sizes = |words: &[&str]| {
             let arguments = Arguments::parse_from([&["bench-cluster"], words].concat());
             arguments.sizes().map(|size| size.letter).collect::<String>()

@@ -1,4 +1,4 @@
-//! What the API server's audit log says about who listed what.
+//! Finds the lists of each server in the API server's audit log.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -10,18 +10,18 @@ use testkit::Kind;
 use testkit::cluster::objects::text;
 use testkit::error::{Context, Result};
 
-/// What both servers follow.
-pub const FOLLOWED: [&str; 3] = ["namespaces", "services", "endpointslices"];
+/// The kinds that both servers watch.
+pub const WATCHED_KINDS: [&str; 3] = ["namespaces", "services", "endpointslices"];
 
-/// Where the log ends now.
+/// The current size of the log.
 pub fn end(log: &Path) -> Result<u64> {
     Ok(std::fs::metadata(log).context(log.display())?.len())
 }
 
-/// Which server listed which kind from this place in the log on.
+/// The servers and the kinds they listed after this offset in the log.
 pub fn lists(log: &Path, from: u64) -> Result<BTreeSet<(&'static str, &'static str)>> {
     let mut file = File::open(log).context(log.display())?;
-    // A log that has become too long is begun anew.
+    // A log that has become too long is rotated.
     let from = if file.metadata()?.len() < from { 0 } else { from };
     file.seek(SeekFrom::Start(from))?;
     let mut lines = Vec::new();
@@ -29,19 +29,19 @@ pub fn lists(log: &Path, from: u64) -> Result<BTreeSet<(&'static str, &'static s
     Ok(String::from_utf8_lossy(&lines).lines().filter_map(listed).collect())
 }
 
-/// The server and the kind, if this line tells of a list that was served: a plain one, or one that is streamed.
+/// The server and the kind, if this line is a served list, plain or streamed.
 fn listed(line: &str) -> Option<(&'static str, &'static str)> {
     let agents = [("rhumb/", Kind::Rhumb), ("CoreDNS/", Kind::CoreDns)];
-    // Most lines are of others; only those of servers are worth reading.
+    // Most lines are of other clients; parses only those of servers.
     if !agents.iter().any(|(agent, _)| line.contains(agent)) {
         return None;
     }
     let entry: Value = serde_json::from_str(line).ok()?;
     let (_, server) = agents.iter().find(|(agent, _)| text(&entry, "/userAgent").starts_with(agent))?;
-    let kind = FOLLOWED.iter().find(|kind| **kind == text(&entry, "/objectRef/resource"))?;
+    let kind = WATCHED_KINDS.iter().find(|kind| **kind == text(&entry, "/objectRef/resource"))?;
     let all = match (text(&entry, "/verb"), text(&entry, "/stage")) {
         ("list", "ResponseComplete") => true,
-        // A watch is told of at its end as well, which may be much later.
+        // A watch is logged at its end as well, which may be much later.
         ("watch", "ResponseStarted") => text(&entry, "/requestURI").contains("sendInitialEvents=true"),
         _ => false,
     };

@@ -1,4 +1,4 @@
-//! Who asks a server while changes come: many by dnsperf, one whose answers are timed, and one who looks for changes.
+//! Clients of a server during changes: dnsperf, one whose answers are timed, and one that detects changes.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -15,21 +15,21 @@ use crate::percentile::Times;
 use crate::server::Server;
 use bench::machine::CLIENT_CPU;
 
-/// Queries per second of the many.
+/// Queries per second of dnsperf.
 pub const RATE: u32 = 5_000;
 
-/// Names they ask for.
+/// Number of its query names.
 const NAMES: usize = 1_000;
 
-/// Between two questions of the one who is timed: 200 per second.
-const TIMED: Duration = Duration::from_millis(5);
+/// Interval of the timed queries: 200 per second.
+const TIMED_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Between two looks for changes.
-pub const LOOK: Duration = Duration::from_millis(1);
+/// Interval of the queries that detect changes.
+pub const DETECT_INTERVAL: Duration = Duration::from_millis(1);
 
-const ANSWER: Duration = Duration::from_secs(2);
+const QUERY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The names of Services with an address of their own, spread over the cluster.
+/// The names of Services with a cluster IP, spread over the cluster.
 pub fn questions(size: &Size) -> String {
     let ordinary: Vec<_> = size.services().filter(|service| !service.headless).collect();
     let mut text = String::new();
@@ -40,14 +40,14 @@ pub fn questions(size: &Size) -> String {
     text
 }
 
-/// Asks at the fixed rate to the end; every answer must be one.
+/// Sends queries at the fixed rate; all must be answered with NOERROR.
 pub fn many(server: SocketAddr, questions: &str, seconds: u64) -> Result<Summary> {
     let mut load = Load::new(server, questions);
     load.duration = Duration::from_secs(seconds);
     load.rate = Some(RATE);
     load.clients = 16;
     load.cpu = Some(CLIENT_CPU);
-    // A lost query is not waited for; it is counted.
+    // Lost queries are counted, not waited for.
     load.args = vec!["-t".into(), "1".into()];
     let summary = load.run()?;
     let answers = summary.rcodes.get("NOERROR").copied().unwrap_or_default();
@@ -57,35 +57,35 @@ pub fn many(server: SocketAddr, questions: &str, seconds: u64) -> Result<Summary
     Ok(summary)
 }
 
-/// Asks for one name until told to stop; gives the milliseconds each answer took.
+/// Queries one name until stopped; returns the milliseconds each answer took.
 pub fn timed(server: &Server, size: &Size, stop: &AtomicBool) -> Result<Times> {
-    let (asker, probes) = (server.asker()?, crate::start::last(size));
-    let probe = probes.first().ok_or_else(|| Error::new("nothing to ask for"))?;
+    let (client, probes) = (server.client()?, crate::start::last(size));
+    let probe = probes.first().ok_or_else(|| Error::new("no name to query"))?;
     let packet = probe.packet()?;
     let mut times = Vec::new();
     let mut next = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         let began = Instant::now();
-        // An answer that does not come took as long as it was waited for.
-        let _ = asker.ask(&packet, ANSWER)?;
+        // A missing answer counts as the timeout.
+        let _ = client.query(&packet, QUERY_TIMEOUT)?;
         times.push(began.elapsed().as_secs_f64() * 1e3);
-        next = (next + TIMED).max(Instant::now());
+        next = (next + TIMED_INTERVAL).max(Instant::now());
         thread::sleep(next.saturating_duration_since(Instant::now()));
     }
     Ok(Times::new(times))
 }
 
-/// Looks where the moving Service is until told to stop; gives when each place was first seen.
+/// Queries the moving Service until stopped; returns when each address was first seen.
 pub fn looking(server: &Server, stop: &AtomicBool) -> Result<Vec<(u16, Instant)>> {
-    let follower = Follower::new(server.asker()?)?;
+    let follower = Follower::new(server.client()?)?;
     let mut seen: Vec<(u16, Instant)> = Vec::new();
     while !stop.load(Ordering::Relaxed) {
-        if let Some(at) = follower.at(ANSWER)?
+        if let Some(at) = follower.at(QUERY_TIMEOUT)?
             && seen.last().is_none_or(|(last, _)| at > *last)
         {
             seen.push((at, Instant::now()));
         }
-        thread::sleep(LOOK);
+        thread::sleep(DETECT_INTERVAL);
     }
     Ok(seen)
 }

@@ -1,4 +1,4 @@
-//! The clusters that are measured: Services with their endpoints, as the controllers of a cluster write them.
+//! The measured clusters: Services with their endpoints, as written by the controllers of a cluster.
 
 mod service;
 
@@ -21,7 +21,7 @@ pub struct Size {
     endpoints_each: u32,
     /// Endpoints of one more Service, a headless one.
     huge: u32,
-    /// What Rhumb may take, in octets.
+    /// Rhumb's memory limit, in octets.
     pub memory_target: Option<u64>,
 }
 
@@ -65,7 +65,7 @@ pub const SIZES: [Size; 4] = [
 ];
 
 impl Size {
-    /// The one that changes come to by the thousand.
+    /// The cluster of the storm.
     pub fn storm() -> &'static Size {
         &SIZES[0]
     }
@@ -91,7 +91,7 @@ impl Size {
         ordinary.chain(huge)
     }
 
-    /// Everything there is to create, namespaces first; made one after the other, since all of it at once is large.
+    /// All objects, namespaces first; generated lazily, since they are large together.
     pub fn objects(&self) -> impl Iterator<Item = Object> {
         let namespaces = (0..self.namespaces).map(|n| namespace(&team(n)));
         let moving = [namespace(moving::NAMESPACE), moving::service(), moving::slice(0)];

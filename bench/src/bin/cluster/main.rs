@@ -5,11 +5,11 @@
 //!      └→ scripted API server, 1,000 changes/s while clients ask ─────────────────────────────────┴→ targets, files
 //! ```
 //!
-//! `bench/README.md` says how it is measured and how to read it.
+//! `bench/README.md` explains the measurements.
 
 mod arguments;
-mod ask;
 mod audit;
+mod client;
 mod clients;
 mod data;
 mod json;
@@ -40,7 +40,7 @@ use bench::machine;
 use data::Size;
 use results::{Outcome, Results};
 
-/// What a measurement stands on besides the servers.
+/// The state shared by all measurements.
 pub struct Bench {
     pub plan: Plan,
     pub upstream: ScriptedUpstream,
@@ -48,7 +48,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// One line about where we are.
+    /// Prints a line of progress.
     pub fn progress(&self, text: &str) {
         eprintln!("[{:4.0} s] {text}", self.begun.elapsed().as_secs_f64());
     }
@@ -84,11 +84,11 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     println!("{}", report::targets(&results));
     if !missing.is_empty() {
-        return Err(Error::new(format!("not kept, since not measured: {}", missing.join("; "))));
+        return Err(Error::new(format!("results not written, since not measured: {}", missing.join("; "))));
     }
     if let Some(folder) = arguments.keep() {
         let path = results.keep(&folder)?;
-        println!("kept in {} and beside it as JSON", path.display());
+        println!("wrote {}, with JSON beside it", path.display());
     }
     bench.progress("done");
     Ok(())

@@ -1,4 +1,4 @@
-//! The one Service whose endpoint moves: what is written, and how far a server has followed.
+//! The moving Service: its endpoint's address changes, and its answer shows a server's progress.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use testkit::cluster::objects::{Object, Resource};
 use testkit::error::Result;
 use testkit::message::Message;
 
-use crate::ask::Asker;
+use crate::client::Client;
 use crate::data::ZONE;
 use crate::probe::{self, Probe, Type};
 
@@ -33,7 +33,7 @@ pub fn slice(n: u16) -> Object {
     Object::new(Resource::EndpointSlice, NAMESPACE, SLICE, body)
 }
 
-/// What changes in it.
+/// The changed part of the slice.
 pub fn endpoints(n: u16) -> Value {
     json!({"endpoints": [{"addresses": [address(n)], "conditions": {"ready": true}}]})
 }
@@ -43,28 +43,28 @@ fn address(n: u16) -> Ipv4Addr {
     Ipv4Addr::new(10, 255, high, low)
 }
 
-/// After how many moves the slice is where a line of a watch says.
+/// The number of the move in a line of a watch.
 pub fn read(line: &str) -> Option<u16> {
     let (_, rest) = line.split_once("\"10.255.")?;
     let (high, low) = rest.split_once('"')?.0.split_once('.')?;
     Some(u16::from_be_bytes([high.parse().ok()?, low.parse().ok()?]))
 }
 
-/// Asks one server where the Service is.
+/// Queries one server for the Service's address.
 pub struct Follower {
-    asker: Asker,
+    client: Client,
     packet: Vec<u8>,
 }
 
 impl Follower {
-    pub fn new(asker: Asker) -> Result<Self> {
+    pub fn new(client: Client) -> Result<Self> {
         let packet = Probe::new(&format!("{NAME}.{NAMESPACE}.{ZONE}."), Type::A, []).packet()?;
-        Ok(Self { asker, packet })
+        Ok(Self { client, packet })
     }
 
-    /// After how many moves it is where the server says; none if it says nothing.
-    pub fn at(&self, patience: Duration) -> Result<Option<u16>> {
-        Ok(self.asker.ask(&self.packet, patience)?.as_ref().and_then(moves))
+    /// The number of the move in the server's answer; none without an answer.
+    pub fn at(&self, timeout: Duration) -> Result<Option<u16>> {
+        Ok(self.client.query(&self.packet, timeout)?.as_ref().and_then(moves))
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moves_are_read_as_they_were_written() {
+    fn moves_round_trip() {
         for n in [0, 1, 255, 256, 0xABCD] {
             assert_eq!(read(&json!({"type": "MODIFIED", "object": endpoints(n)}).to_string()), Some(n));
         }

@@ -1,6 +1,6 @@
-//! What most of many measured times stay below.
+//! Percentiles of measured times.
 
-/// Sorted once.
+/// Sorted values.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Times(Vec<f64>);
 
@@ -14,7 +14,7 @@ impl Times {
         self.0.len()
     }
 
-    /// The smallest value that at least this share of all do not exceed; of nothing it is zero.
+    /// The smallest value that at least this share of all do not exceed; zero without values.
     pub fn at(&self, share: f64) -> f64 {
         let rank = (share * self.0.len() as f64).ceil() as usize;
         self.0.get(rank.clamp(1, self.0.len().max(1)) - 1).copied().unwrap_or(0.0)

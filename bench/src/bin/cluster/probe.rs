@@ -1,4 +1,4 @@
-//! A question whose whole answer is known.
+//! A question with its expected answer.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -28,7 +28,7 @@ impl Probe {
         Self { name: name.to_owned(), qtype, answer: answer.into_iter().collect() }
     }
 
-    /// A query that leaves room for large answers.
+    /// A query with EDNS for large answers.
     pub fn packet(&self) -> Result<Vec<u8>> {
         let mut packet = vec![0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0, 1];
         packet.extend_from_slice(Name::parse(&self.name)?.wire());
@@ -39,17 +39,17 @@ impl Probe {
         Ok(packet)
     }
 
-    /// Neither more nor less than it should say.
+    /// Whether the reply has exactly the expected answer.
     pub fn is_answered_by(&self, reply: &Message) -> bool {
-        reply.rcode() == 0 && reply.broken.is_none() && self.said(reply) == Some(self.answer.clone())
+        reply.rcode() == 0 && reply.broken.is_none() && self.data(reply) == Some(self.answer.clone())
     }
 
     /// None if there is a record of another type or under another name.
-    fn said(&self, reply: &Message) -> Option<BTreeSet<String>> {
+    fn data(&self, reply: &Message) -> Option<BTreeSet<String>> {
         let ours = |record: &Record| {
             record.rtype == self.qtype as u16 && record.owner.to_string().eq_ignore_ascii_case(&self.name)
         };
-        reply.answer.iter().map(|record| ours(record).then(|| said(record))?).collect()
+        reply.answer.iter().map(|record| ours(record).then(|| data(record))?).collect()
     }
 }
 
@@ -70,7 +70,7 @@ pub fn address(record: &Record) -> Option<Ipv4Addr> {
     Some(Ipv4Addr::from(<[u8; 4]>::try_from(record.rdata.as_slice()).ok()?))
 }
 
-fn said(record: &Record) -> Option<String> {
+fn data(record: &Record) -> Option<String> {
     let name = |at: usize| Some(Name::read(&record.rdata, at).ok()?.0.to_string());
     if record.rtype == Type::Srv as u16 {
         let port = u16::from_be_bytes(record.rdata.get(4..6)?.try_into().ok()?);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_whole_answer_is_right() {
+    fn only_the_complete_answer_matches() {
         let probe = |name: &str| Probe::new(name, Type::A, ["10.0.0.1".to_owned(), "10.0.0.2".to_owned()]);
         let (one, two, three) = ([10, 0, 0, 1], [10, 0, 0, 2], [10, 0, 0, 3]);
         for (name, reply, expected) in [

@@ -1,19 +1,19 @@
-//! An API server goes and comes back without its history: everybody lists everything again.
+//! The API server restarts without its history: both servers list everything again.
 
 use std::time::{Duration, Instant};
 
 use testkit::cluster::Cluster;
 use testkit::error::{Error, Result};
 
-use crate::audit::{self, FOLLOWED};
+use crate::audit::{self, WATCHED_KINDS};
 use crate::memory;
 use crate::server::Server;
 use crate::watch;
 
-/// Clients wait longer and longer between their tries, half a minute at most.
-const LONGEST: Duration = Duration::from_secs(120);
+/// Time limit: clients back off up to half a minute between attempts.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-const LOOK: Duration = Duration::from_millis(100);
+const INTERVAL: Duration = Duration::from_millis(100);
 
 /// In octets.
 #[derive(Clone, Copy, Debug)]
@@ -23,40 +23,40 @@ pub struct Memory {
     pub after: u64,
 }
 
-/// Makes both list again and tells what it took, in the order of the servers.
+/// Makes both servers relist and returns their memory, in the order of the servers.
 pub fn measure(cluster: &mut Cluster, servers: &[Server], moves: &mut u16) -> Result<Vec<Memory>> {
     let before: Vec<u64> = servers.iter().map(|server| server.process.rss()).collect::<Result<_>>()?;
     let from = audit::end(&cluster.audit_log())?;
-    // One who had seen the last version could go on from there.
+    // A server that has the last version could resume its watch from there.
     watch::unrelated_write(cluster)?;
     for server in servers {
-        server.process.forget_peak()?;
+        server.process.reset_peak()?;
     }
-    cluster.start_again()?;
+    cluster.restart()?;
     wait_for_lists(cluster, servers, from)?;
-    // What comes after the list is known: the list has been taken in.
+    // A server that shows a later change has processed the list.
     watch::follow_one(cluster, servers, moves)?;
     servers
         .iter()
         .zip(before)
         .map(|(server, before)| {
-            let after = memory::settled(&server.process)?;
+            let after = memory::stable(&server.process)?;
             Ok(Memory { before, peak: server.process.vm_hwm()?, after })
         })
         .collect()
 }
 
-/// The proof that they did, from the API server's own log.
+/// Waits until the API server's audit log shows the lists.
 fn wait_for_lists(cluster: &Cluster, servers: &[Server], from: u64) -> Result<()> {
-    let deadline = Instant::now() + LONGEST;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let lists = audit::lists(&cluster.audit_log(), from)?;
-        if lists.len() >= servers.len() * FOLLOWED.len() {
+        if lists.len() >= servers.len() * WATCHED_KINDS.len() {
             return Ok(());
         }
         if Instant::now() >= deadline {
-            return Err(Error::new(format!("not everything was listed again, only {lists:?}")));
+            return Err(Error::new(format!("incomplete relist, only {lists:?}")));
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(INTERVAL);
     }
 }

@@ -1,4 +1,4 @@
-//! Results for people.
+//! Results as text and Markdown.
 
 use std::fmt::Write;
 
@@ -91,7 +91,6 @@ pub fn targets(results: &Results) -> String {
     format!("\n## Targets\n\n{}", table(&TARGET_HEAD, &rows))
 }
 
-/// For the file.
 pub fn markdown(results: &Results) -> String {
     let mut text = String::from("# Large clusters\n\nHow this is measured and read: `bench/README.md`.\n\n");
     let facts = &results.machine.facts;

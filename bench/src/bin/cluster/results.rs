@@ -1,4 +1,4 @@
-//! All samples of a run, what they amount to, and the files that keep them.
+//! All samples of a run, their medians, and the result files.
 
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ pub struct Row {
     pub relist_before: Spread,
     pub relist_peak: Spread,
     pub relist_after: Spread,
-    /// The peak divided by what it was before.
+    /// The peak divided by the memory before.
     pub relist_growth: Spread,
     /// Of all rounds together.
     pub from_write: Times,
@@ -68,7 +68,7 @@ impl Results {
         Self { machine, plan, outcomes: Vec::new(), storm: Vec::new() }
     }
 
-    /// Shows it at once: a run is long.
+    /// Prints it at once: a run is long.
     pub fn add(&mut self, outcome: Outcome, shown: fn(&Outcome) -> String) {
         println!("{}", shown(&outcome));
         self.outcomes.push(outcome);
@@ -79,7 +79,7 @@ impl Results {
         println!("{}", shown(&self.storm));
     }
 
-    /// Writes `large-clusters-DATE.json` and `.md`; a second run on one day replaces the first. Gives the Markdown's path.
+    /// Writes `large-clusters-DATE.json` and `.md`; a second run on one day replaces the first. Returns the Markdown's path.
     pub fn keep(&self, folder: &Path) -> Result<PathBuf> {
         std::fs::create_dir_all(folder).context(folder.display())?;
         let path = folder.join(format!("large-clusters-{}.md", self.machine.date));
@@ -142,7 +142,7 @@ impl PhaseRow {
     }
 }
 
-/// In the order of the servers, whoever was measured first.
+/// In the order of the servers, not of measurement.
 fn by_server<S, R>(samples: Vec<(Kind, S)>, row: fn(Kind, &[S]) -> R) -> Vec<R> {
     let mut groups = server::SERVERS.map(|kind| (kind, Vec::new()));
     for (kind, sample) in samples {

@@ -1,4 +1,4 @@
-//! One size on a real API server, from loading it to the last number.
+//! Measures one size on a real API server.
 
 use std::time::{Duration, Instant};
 
@@ -16,14 +16,14 @@ use crate::start;
 use crate::watch::{self, Delays};
 use bench::machine;
 
-/// Objects that are made and loaded at once.
+/// Objects generated and loaded at once.
 const CHUNK: usize = 2_000;
 
 /// One server in one round.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub start: Duration,
-    /// Resident once it was at rest after the start, and the most until then.
+    /// Resident memory once stable after the start, and the peak until then.
     pub rss: u64,
     pub start_peak: u64,
     pub relist: Memory,
@@ -32,7 +32,7 @@ pub struct Sample {
 
 pub fn measure(bench: &Bench, size: &Size) -> Result<Vec<(Kind, Sample)>> {
     let mut cluster = loaded(bench, size)?;
-    // From here on the servers have one processor, and everybody else the other; what we start inherits ours.
+    // From here on the servers have one CPU, and all else the other; child processes inherit ours.
     machine::move_to_client_cpu(std::process::id())?;
     for pid in cluster.process().map(|server| server.pid()).into_iter().chain([cluster.etcd().pid()]) {
         machine::move_to_client_cpu(pid)?;
@@ -40,17 +40,17 @@ pub fn measure(bench: &Bench, size: &Size) -> Result<Vec<(Kind, Sample)>> {
     let mut samples = Vec::new();
     let mut moves = 0;
     for round in 0..bench.plan.rounds {
-        // Who goes first alternates.
+        // The order alternates.
         let mut order = SERVERS;
         order.rotate_left(round as usize % SERVERS.len());
         samples.extend(one(bench, size, &mut cluster, order, round, &mut moves)?);
     }
-    // The next size may load with all processors.
+    // The next size may load with all CPUs.
     machine::move_to_both_cpus(std::process::id())?;
     Ok(samples)
 }
 
-/// An API server with everything in it.
+/// An API server with all objects.
 fn loaded(bench: &Bench, size: &Size) -> Result<Cluster> {
     let cluster = Cluster::alone_with(Settings { audit: true, ..Settings::default() })?;
     let began = Instant::now();
@@ -77,7 +77,7 @@ fn one(
     round: u32,
     moves: &mut u16,
 ) -> Result<Vec<(Kind, Sample)>> {
-    let say = |text: &str| {
+    let progress = |text: &str| {
         bench.progress(&format!("{}: round {}/{}, {text}", size.letter, round + 1, bench.plan.rounds));
     };
     let probes = start::last(size);
@@ -87,11 +87,11 @@ fn one(
         let server = Server::start(kind, &source, bench.upstream.addr())?;
         let start = start::wait(&server, &probes)?;
         let (user, system) = server.process.cpu_times()?;
-        let rss = memory::settled(&server.process)?;
+        let rss = memory::stable(&server.process)?;
         let start_peak = server.process.vm_hwm()?;
         let (name, rss_mb, peak_mb) = (kind.name(), megabytes(rss), megabytes(start_peak));
-        say(&format!(
-            "{name}: right after {:.2} s, {:.2} s of CPU, {rss_mb:.1} MB, peak {peak_mb:.1} MB",
+        progress(&format!(
+            "{name}: correct after {:.2} s, {:.2} s of CPU, {rss_mb:.1} MB, peak {peak_mb:.1} MB",
             start.as_secs_f64(),
             (user + system).as_secs_f64()
         ));
@@ -101,12 +101,12 @@ fn one(
     let delays = watch::measure(cluster, &servers, bench.plan.changes, moves)?;
     for (server, delay) in servers.iter().zip(&delays) {
         let (name, times) = (server.kind.name(), &delay.from_write);
-        say(&format!("{name}: write to answer p50 {:.2} ms, p99 {:.2} ms", times.p50(), times.p99()));
+        progress(&format!("{name}: write to answer p50 {:.2} ms, p99 {:.2} ms", times.p50(), times.p99()));
     }
     let relists = relist::measure(cluster, &servers, moves)?;
     for (server, Memory { before, peak, after }) in servers.iter().zip(&relists) {
         let (before, peak, after) = (megabytes(*before), megabytes(*peak), megabytes(*after));
-        say(&format!("{}: relist {before:.1} MB, peak {peak:.1} MB, {after:.1} MB", server.kind.name()));
+        progress(&format!("{}: relist {before:.1} MB, peak {peak:.1} MB, {after:.1} MB", server.kind.name()));
     }
     let parts = started.into_iter().zip(delays).zip(relists);
     let samples = parts.map(|(((start, rss, start_peak), delays), relist)| Sample {

@@ -1,4 +1,4 @@
-//! A server under measurement, alone on its processor, with the Corefile that kubeadm writes.
+//! A server under measurement, alone on its CPU, with kubeadm's Corefile.
 
 use bench::kubeadm;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use testkit::process::Process;
 use testkit::scripted_api::ScriptedApi;
 use testkit::{Kind, ports, rhumb};
 
-use crate::ask::Asker;
+use crate::client::Client;
 use bench::machine::{SERVER_CPU, first_line};
 
 pub const SERVERS: [Kind; 2] = [Kind::Rhumb, Kind::CoreDns];
@@ -24,11 +24,11 @@ pub struct Server {
     pub process: Process,
     pub began: Instant,
     pub addr: SocketAddr,
-    // After the process, so that it is gone when its files go.
+    // Dropped after the process, so that it has ended when its files are removed.
     _folder: TempDir,
 }
 
-/// Where the objects come from, in the words of a Corefile.
+/// The source of objects, as options in a Corefile.
 pub struct Source(String);
 
 impl Source {
@@ -44,11 +44,11 @@ impl Source {
 }
 
 impl Server {
-    /// Starts it and waits for nothing.
+    /// Starts it without waiting.
     pub fn start(kind: Kind, source: &Source, upstream: SocketAddr) -> Result<Self> {
         let folder = tempfile::tempdir()?;
         let addr = ports::free_addr()?;
-        // Named by `endpoint` and not by a kubeconfig: only so does CoreDNS ask for protobuf, as it does inside a cluster.
+        // By `endpoint` and not by a kubeconfig: only then CoreDNS requests protobuf, as it does inside a cluster.
         let mut corefile = kubeadm::COREFILE
             .replace("{port}", &addr.port().to_string())
             .replace("{upstream}", &upstream.port().to_string())
@@ -66,8 +66,8 @@ impl Server {
         Ok(Self { kind, process, began, addr, _folder: folder })
     }
 
-    pub fn asker(&self) -> Result<Asker> {
-        Asker::new(self.addr)
+    pub fn client(&self) -> Result<Client> {
+        Client::new(self.addr)
     }
 
     pub fn failed(&self, how: &str) -> Error {
@@ -82,13 +82,13 @@ fn binary(kind: Kind) -> Result<PathBuf> {
     }
 }
 
-/// Of all that take part.
+/// The versions of all measured servers.
 pub fn versions() -> Vec<(&'static str, String)> {
-    let said = |kind| match binary(kind) {
+    let version = |kind| match binary(kind) {
         Ok(path) => first_line(Command::new(path).arg("-version")),
         Err(error) => error.to_string(),
     };
-    let mut versions: Vec<_> = SERVERS.map(|kind| (kind.name(), said(kind))).into();
+    let mut versions: Vec<_> = SERVERS.map(|kind| (kind.name(), version(kind))).into();
     versions.extend([Peer::KubeApiserver, Peer::Etcd].map(|peer| (peer.name(), peer.version().to_owned())));
     versions
 }

@@ -1,4 +1,4 @@
-//! How long it takes from the start of a process to the first right answer.
+//! The time from the start of a process to the first correct answer.
 
 use std::time::{Duration, Instant};
 
@@ -8,15 +8,15 @@ use crate::data::Size;
 use crate::probe::Probe;
 use crate::server::Server;
 
-/// How often it is asked while it does not know yet.
+/// Query interval until the answer is correct.
 const PERIOD: Duration = Duration::from_millis(2);
 
-/// How long an answer is waited for; before a server listens there is none.
-const ANSWER: Duration = Duration::from_millis(250);
+/// Query timeout; before a server listens there is no answer.
+const QUERY_TIMEOUT: Duration = Duration::from_millis(250);
 
-const LONGEST: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The last Services by name, one with a cluster IP and one or two without: lists are in this order.
+/// The last Services by name, which is the order of lists: one with a cluster IP and one or two without.
 pub fn last(size: &Size) -> Vec<Probe> {
     let services: Vec<_> = size.services().collect();
     let ordinary = services.iter().rev().find(|service| !service.headless);
@@ -24,23 +24,22 @@ pub fn last(size: &Size) -> Vec<Probe> {
     ordinary.into_iter().chain(headless).flat_map(|service| service.probes()).collect()
 }
 
-/// Waits until each of them was answered rightly; gives the time since the process began.
+/// Waits until each was answered correctly; returns the time since the process started.
 pub fn wait(server: &Server, probes: &[Probe]) -> Result<Duration> {
-    let asker = server.asker()?;
+    let client = server.client()?;
     for probe in probes {
         let packet = probe.packet()?;
         loop {
-            let reply = asker.ask(&packet, ANSWER)?;
+            let reply = client.query(&packet, QUERY_TIMEOUT)?;
             if reply.as_ref().is_some_and(|reply| probe.is_answered_by(reply)) {
                 break;
             }
             if server.process.exit_status().is_some() {
                 return Err(server.failed("has ended"));
             }
-            if Instant::now() >= server.began + LONGEST {
-                let said =
-                    reply.map(|reply| reply.answer.iter().map(ToString::to_string).collect::<Vec<_>>());
-                return Err(server.failed(&format!("does not answer {probe} but {said:?}")));
+            if Instant::now() >= server.began + TIMEOUT {
+                let got = reply.map(|reply| reply.answer.iter().map(ToString::to_string).collect::<Vec<_>>());
+                return Err(server.failed(&format!("expected {probe}, got {got:?}")));
             }
             std::thread::sleep(PERIOD);
         }

@@ -1,4 +1,4 @@
-//! A thousand changes of EndpointSlices per second from a scripted API server, while clients ask.
+//! A thousand EndpointSlice changes per second from a scripted API server, under a query load.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -18,28 +18,28 @@ use bench::machine;
 /// Changes per second.
 pub const CHANGES: u32 = 1_000;
 
-/// One change in so many moves the Service that is looked for.
+/// One change in so many moves the Service whose address is tracked.
 const MOVES: u32 = 50;
 
-/// How long the last change may take to be seen.
-const LAST: Duration = Duration::from_secs(20);
+/// Time limit until the last change is visible.
+const LAST_CHANGE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One server in one round: the same load without changes and with them.
 #[derive(Clone, Debug)]
 pub struct Sample {
     pub quiet: Phase,
     pub storm: Phase,
-    /// From a change to the answer that shows it, in milliseconds.
+    /// From a change to the answer with it, in milliseconds.
     pub delays: Times,
-    /// Resident at the end, and the most under changes, in octets.
+    /// Resident memory at the end, and its peak under changes, in octets.
     pub rss: u64,
     pub peak: u64,
 }
 
-/// What the server spent and how it answered.
+/// The server's CPU time and its answers' latency.
 #[derive(Clone, Debug)]
 pub struct Phase {
-    /// Shares of a processor.
+    /// Shares of a CPU.
     pub user: f64,
     pub system: f64,
     /// In milliseconds.
@@ -82,15 +82,15 @@ fn one(bench: &Bench, size: &Size, kind: Kind) -> Result<Sample> {
     let api = ScriptedApi::start(size.objects())?;
     let server = Server::start(kind, &Source::scripted(&api), bench.upstream.addr())?;
     start::wait(&server, &start::last(size))?;
-    memory::settled(&server.process)?;
+    memory::stable(&server.process)?;
     let (quiet, _) = phase(bench, size, &server, None)?;
-    server.process.forget_peak()?;
+    server.process.reset_peak()?;
     let (storm, delays) = phase(bench, size, &server, Some(&api))?;
     let (rss, peak) = (server.process.rss()?, server.process.vm_hwm()?);
     Ok(Sample { quiet, storm, delays, rss, peak })
 }
 
-/// The load for some seconds, with changes if there is somebody to send them.
+/// The load for some seconds, with changes if there is an API server to send them.
 fn phase(bench: &Bench, size: &Size, server: &Server, api: Option<&ScriptedApi>) -> Result<(Phase, Times)> {
     let seconds = bench.plan.storm_seconds;
     let questions = clients::questions(size);
@@ -113,13 +113,13 @@ fn phase(bench: &Bench, size: &Size, server: &Server, api: Option<&ScriptedApi>)
         let (user, system) = (share(before.0, after.0), share(before.1, after.1));
         let delays = delays(&sent.moves, &seen);
         if delays.count() < sent.moves.len() {
-            return Err(server.failed("has not shown all changes"));
+            return Err(server.failed("did not answer with all changes"));
         }
         Ok((Phase { user, system, answers, lost, sent: sent.changes }, delays))
     })
 }
 
-/// What was sent.
+/// The changes sent.
 #[derive(Default)]
 struct Sent {
     changes: u32,
@@ -127,7 +127,7 @@ struct Sent {
     moves: Vec<(u16, Instant)>,
 }
 
-/// Sends as many changes, evenly; one who comes too late catches up.
+/// Sends `count` changes evenly; catches up when late.
 fn send(api: &ScriptedApi, size: &Size, count: u32) -> Sent {
     let services: Vec<Service> = size.services().collect();
     let began = Instant::now();
@@ -141,7 +141,7 @@ fn send(api: &ScriptedApi, size: &Size, count: u32) -> Sent {
             sent.moves.push((place, Instant::now()));
             api.apply(&slice);
         } else {
-            // A prime, so that neighbours in time are none in the cluster.
+            // A prime, so that consecutive changes are spread over the cluster.
             let service = &services[(n as usize * 1_009) % services.len()];
             api.apply(&service.slice(0, n + 1));
         }
@@ -152,20 +152,20 @@ fn send(api: &ScriptedApi, size: &Size, count: u32) -> Sent {
 
 fn wait_for_last(server: &Server, sent: &Sent) -> Result<()> {
     let Some((last, _)) = sent.moves.last() else { return Ok(()) };
-    let follower = moving::Follower::new(server.asker()?)?;
-    let deadline = Instant::now() + LAST;
+    let follower = moving::Follower::new(server.client()?)?;
+    let deadline = Instant::now() + LAST_CHANGE_TIMEOUT;
     while follower.at(Duration::from_secs(1))? != Some(*last) {
         if Instant::now() >= deadline {
-            return Err(server.failed("has not shown the last change"));
+            return Err(server.failed("did not answer with the last change"));
         }
-        thread::sleep(clients::LOOK);
+        thread::sleep(clients::DETECT_INTERVAL);
     }
-    // Whoever looks for changes has to see it as well.
-    thread::sleep(10 * clients::LOOK);
+    // The client that detects changes must see it as well.
+    thread::sleep(10 * clients::DETECT_INTERVAL);
     Ok(())
 }
 
-/// A move counts as seen when it or a later one is.
+/// A move counts as seen when it or a later one is seen.
 fn delays(sent: &[(u16, Instant)], seen: &[(u16, Instant)]) -> Times {
     let delay = |(n, at): &(u16, Instant)| {
         let (_, when) = seen.iter().find(|(place, _)| place >= n)?;
@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_move_that_was_overtaken_was_seen_with_the_next() {
+    fn skipped_move_counts_as_seen_with_the_next() {
         let zero = Instant::now();
         let at = |ms: u64| zero + Duration::from_millis(ms);
         let sent = [(1, at(0)), (2, at(10)), (3, at(20)), (4, at(30))];

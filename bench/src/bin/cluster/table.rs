@@ -1,4 +1,4 @@
-//! Tables in Markdown, aligned, so that they are read as well where they are printed.
+//! Aligned Markdown tables, readable as plain text too.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_as_wide_as_what_is_in_them() {
+    fn columns_are_as_wide_as_their_cells() {
         let rows = [vec!["rhumb".to_owned(), "1".to_owned()], vec!["×".to_owned(), "12".to_owned()]];
         let expected = "| server | MB |\n| ------ | -- |\n| rhumb  | 1  |\n| ×      | 12 |\n";
         assert_eq!(table(&["server", "MB"], &rows), expected);

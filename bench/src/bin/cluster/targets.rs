@@ -1,4 +1,4 @@
-//! What Rhumb is held to, and whether it keeps to it.
+//! Rhumb's targets and their verdicts.
 
 use testkit::Kind;
 
@@ -54,8 +54,8 @@ fn of_size(outcome: &Outcome) -> Vec<Target> {
             most: 1.3,
         },
         to("start to right answer", ours.start.median, theirs.start.median, 0.5),
-        // Not as a share: what comes before our own watch is told is below zero. A smaller difference than the time between
-        // two questions is none.
+        // A difference, not a ratio: delays may be negative. A difference below the query interval is within the
+        // resolution.
         Target {
             of,
             what: "watch to answer, p99",

@@ -1,4 +1,4 @@
-//! One Service: its objects, and what a DNS server must answer about it.
+//! One Service: its objects and its expected answers.
 
 use std::net::Ipv4Addr;
 
@@ -9,7 +9,7 @@ use crate::probe::{Probe, Type};
 
 pub const ZONE: &str = "svc.cluster.local";
 
-/// As the EndpointSlice controller has it.
+/// The default of the EndpointSlice controller.
 const PER_SLICE: u32 = 100;
 
 const PORT: u16 = 80;
@@ -20,7 +20,7 @@ pub struct Service {
     pub namespace: String,
     pub name: String,
     pub headless: bool,
-    /// Among all Services.
+    /// Its number among all Services.
     pub number: u32,
     /// The number of its first endpoint among all endpoints.
     pub first: u32,
@@ -73,7 +73,7 @@ impl Service {
         let number = self.first + n;
         let address = match shift {
             0 => address(number),
-            // Beyond all addresses that are given out.
+            // Beyond all assigned addresses.
             shift => address(0x40_0000 + (number + shift) % 0x10_0000),
         };
         let mut endpoint = json!({
@@ -98,7 +98,7 @@ impl Service {
         format!("{}-{n}", self.name)
     }
 
-    /// The first 256 are left to those who come with the cluster.
+    /// Skips the first 256, for the cluster's own Services.
     fn cluster_ip(&self) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 96, 1, 0)) + self.number)
     }
@@ -111,7 +111,7 @@ impl Service {
         format!("{}.{}", self.hostname(n), self.domain())
     }
 
-    /// Questions and their whole answers. One who answers all of them knows all of this Service.
+    /// Questions and their complete answers, which cover all of this Service.
     pub fn probes(&self) -> Vec<Probe> {
         let domain = self.domain();
         let srv = format!("_http._tcp.{domain}");
@@ -127,7 +127,7 @@ impl Service {
             .map(|n| Probe::new(&self.host(n), Type::A, [address(self.first + n).to_string()]))
             .into();
         probes.push(Probe::new(&reverse(address(self.first + last)), Type::Ptr, [self.host(last)]));
-        // More do not fit a message.
+        // More do not fit in a message.
         if self.endpoints <= PER_SLICE {
             let addresses = (0..self.endpoints).map(|n| address(self.first + n).to_string());
             probes.push(Probe::new(&domain, Type::A, addresses));
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn probes_ask_for_what_was_made() {
+    fn probes_match_the_objects() {
         let service = |headless, endpoints| Service {
             namespace: "team-000".into(),
             name: "db".into(),

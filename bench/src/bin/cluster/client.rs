@@ -1,4 +1,4 @@
-//! One who asks a server over UDP, again and again from one socket.
+//! A UDP client that queries a server repeatedly from one socket.
 
 use std::cell::Cell;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -7,22 +7,22 @@ use std::time::{Duration, Instant};
 use testkit::error::{Context, Result};
 use testkit::message::Message;
 
-pub struct Asker {
+pub struct Client {
     socket: UdpSocket,
     id: Cell<u16>,
 }
 
-impl Asker {
+impl Client {
     pub fn new(server: SocketAddr) -> Result<Self> {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         socket.connect(server).context(server)?;
         Ok(Self { socket, id: Cell::new(0) })
     }
 
-    /// The answer to this packet; none if it does not come in time, or nobody listens there.
-    pub fn ask(&self, packet: &[u8], patience: Duration) -> Result<Option<Message>> {
-        let deadline = Instant::now() + patience;
-        // An answer that is late must not be taken for that to the next question.
+    /// The reply to this packet; none on a timeout or if the port is closed.
+    pub fn query(&self, packet: &[u8], timeout: Duration) -> Result<Option<Message>> {
+        let deadline = Instant::now() + timeout;
+        // A late reply must not be taken for the next one.
         let id = self.id.get().wrapping_add(1);
         self.id.set(id);
         let mut packet = packet.to_vec();
@@ -42,7 +42,7 @@ impl Asker {
                     return Ok(Some(Message::decode(&buffer[..n])));
                 }
                 Ok(_) => {}
-                // Refused or not in time: it is the same to one who asks again.
+                // Refused or timed out: the caller retries in both cases.
                 Err(_) => return Ok(None),
             }
         }

@@ -1,4 +1,4 @@
-//! Where one server runs, and how its configuration learns of it.
+//! One server's folder and addresses, and its configuration files.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,17 +9,17 @@ use testkit::ports;
 use crate::population::Zone;
 use crate::workload::Workload;
 
-pub struct Place<'a> {
+pub struct Instance<'a> {
     pub folder: &'a Path,
     pub addr: SocketAddr,
-    /// Where metrics are, if it has some.
+    /// The address of its metrics, if it has any.
     pub metrics: SocketAddr,
     pub upstream: SocketAddr,
 }
 
-impl Place<'_> {
-    /// Writes a configuration and what it reads into the folder. In the configuration `{port}` becomes the server's
-    /// port, `{metrics}` that of its metrics, `{upstream}` the upstream's, and each `{free}` another that nobody has.
+impl Instance<'_> {
+    /// Writes a configuration and its files into the folder. In the configuration `{port}` becomes the server's port,
+    /// `{metrics}` that of its metrics, `{upstream}` the upstream's, and each `{free}` another free port.
     pub fn write(&self, name: &str, configuration: &str, workload: &Workload) -> Result<()> {
         let mut text = configuration
             .replace("{port}", &self.addr.port().to_string())
@@ -34,7 +34,7 @@ impl Place<'_> {
         }
         Ok(())
     }
-    /// Writes a zone and gives the name of its file.
+    /// Writes a zone and returns the name of its file.
     pub fn write_zone(&self, zone: &Zone) -> Result<String> {
         let file = format!("{}.zone", zone.name);
         std::fs::write(self.folder.join(&file), zone.text()).context(&file)?;

@@ -1,8 +1,7 @@
-//! Processor time and memory of a server: of its process and of all that come from it.
+//! CPU time and memory of a server and its child processes.
 //!
-//! The total is exact: the scheduler counts each thread's nanoseconds (`schedstat`). Nobody counts user and system time
-//! apart here; the kernel looks at each tick where a process is, and `stat` has the total split by what it saw. So the
-//! total is the scheduler's and the split is the ticks'.
+//! The total is exact: the scheduler counts each thread's nanoseconds (`schedstat`). User and system time are sampled by
+//! the kernel at each tick (`stat`). So the total is the scheduler's and the split is the ticks'.
 
 use std::fs;
 use std::path::Path;
@@ -12,18 +11,18 @@ use testkit::error::{Context, Error, Result};
 
 /// Since the start of the server.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Spent {
+pub struct Usage {
     pub total: Duration,
     user_ticks: u64,
     system_ticks: u64,
 }
 
-impl Spent {
-    /// By the process with this id and those below it.
+impl Usage {
+    /// Of the process with this id and its descendants.
     pub fn by(pid: u32) -> Result<Self> {
         let all = family(pid)?.into_iter().map(Self::by_one);
         let sum = all.reduce(|sum, one| Ok(sum?.and(one?))).transpose()?.unwrap_or_default();
-        // A child may not have run yet, but somebody has.
+        // A child may not have run yet, but the process has.
         if sum.total.is_zero() {
             return Err(Error::new(format!(
                 "/proc/{pid}/task has no schedstat: a kernel with CONFIG_SCHED_INFO is needed"
@@ -39,7 +38,7 @@ impl Spent {
             ticks(&stat).ok_or_else(|| Error::new(format!("{place}/stat is not as expected: {stat}")))?;
         let mut total = Duration::ZERO;
         for task in fs::read_dir(format!("{place}/task")).context(&place)? {
-            // A thread may end while we look.
+            // A thread may end meanwhile.
             let text = fs::read_to_string(task?.path().join("schedstat")).unwrap_or_default();
             let nanoseconds = text.split_whitespace().next().and_then(|first| first.parse().ok());
             total += Duration::from_nanos(nanoseconds.unwrap_or_default());
@@ -55,19 +54,19 @@ impl Spent {
         }
     }
 
-    /// User and system time since an earlier look.
+    /// User and system time since an earlier value.
     pub fn since(self, before: Self) -> (Duration, Duration) {
         let total = self.total.saturating_sub(before.total);
         let user = self.user_ticks.saturating_sub(before.user_ticks) as f64;
         let system = self.system_ticks.saturating_sub(before.system_ticks) as f64;
-        // Less than a tick in all cannot be split.
+        // Less than a tick cannot be split.
         let share = if user + system > 0.0 { user / (user + system) } else { 0.0 };
         let user = total.mul_f64(share);
         (user, total.saturating_sub(user))
     }
 }
 
-/// Resident octets. What several processes share is counted once.
+/// Resident octets. Memory shared by its processes counts once.
 pub fn resident(pid: u32) -> Result<u64> {
     let family = family(pid)?;
     let field = if family.len() == 1 { "Rss:" } else { "Pss:" };
@@ -79,7 +78,7 @@ pub fn resident(pid: u32) -> Result<u64> {
     })
 }
 
-/// A process and all below it.
+/// A process and its descendants.
 fn family(pid: u32) -> Result<Vec<u32>> {
     let mut family = vec![pid];
     let mut next = 0;
@@ -120,7 +119,7 @@ mod tests {
 
     #[test]
     fn the_total_is_exact_and_split_by_ticks() {
-        let spent = |millis: u64, user_ticks, system_ticks| Spent {
+        let spent = |millis: u64, user_ticks, system_ticks| Usage {
             total: Duration::from_millis(millis),
             user_ticks,
             system_ticks,
@@ -136,15 +135,15 @@ mod tests {
     }
 
     #[test]
-    fn children_are_of_the_family() {
+    fn children_are_included() {
         let mut command = Command::new("sh");
         // The child ends with the shell, however this test does.
         command.args(["-c", "(while kill -0 $$; do :; done) & echo up; wait"]);
         let shell = Process::start("sh", command).unwrap();
         shell.wait_for_line("up", Duration::from_secs(10)).unwrap();
         let deadline = Instant::now() + Duration::from_secs(20);
-        while Spent::by(shell.pid()).unwrap().total < Duration::from_millis(100) {
-            assert!(Instant::now() < deadline, "the child's time is not seen");
+        while Usage::by(shell.pid()).unwrap().total < Duration::from_millis(100) {
+            assert!(Instant::now() < deadline, "the child's time is not counted");
             std::thread::sleep(Duration::from_millis(10));
         }
         assert!(resident(shell.pid()).unwrap() > 0);
