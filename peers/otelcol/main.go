@@ -1,4 +1,4 @@
-// The OpenTelemetry Collector with as little in it as a test needs: OTLP comes in, text goes to standard error.
+// A minimal OpenTelemetry Collector for a test: receives OTLP, prints text to standard error.
 package main
 
 import (
