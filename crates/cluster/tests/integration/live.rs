@@ -199,7 +199,7 @@ async fn an_outage_keeps_the_data(server: &mut Server) {
     until("it is stale", || cluster.staleness() > Duration::from_secs(2)).await;
     assert!(cluster.has_synced() && has_service(&cluster, "10.96.7.7"));
     assert_eq!(Kind::ALL.map(|kind| cluster.snapshot().count(kind)), count);
-    server.start_again().unwrap();
+    server.restart().unwrap();
     service(server.api(), "cart", "10.96.7.8");
     until("it has caught up", || has_service(&cluster, "10.96.7.8")).await;
     until("it is connected", || cluster.staleness().is_zero()).await;
