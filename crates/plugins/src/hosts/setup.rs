@@ -108,10 +108,14 @@ fn ttl(c: &mut Dispenser<'_>) -> Result<u32, Diagnostic> {
     let Some(text) = c.remaining_args().first().copied() else {
         return Err(c.err("ttl needs a time in second"));
     };
-    let Ok(number) = text.parse::<i64>() else { return Err(c.err("ttl needs a number of second")) };
+    // The message is CoreDNS's; the help says what would be right.
+    let error = |message: &str| {
+        c.err(message).help(format!("ttl: expected a number of seconds, 1 to 65535, got '{text}'"))
+    };
+    let number = text.parse::<i64>().map_err(|_| error("ttl needs a number of second"))?;
     match u16::try_from(number) {
         Ok(ttl @ 1..) => Ok(ttl.into()),
-        _ => Err(c.err("ttl provided is invalid")),
+        _ => Err(error("ttl provided is invalid")),
     }
 }
 

@@ -48,7 +48,8 @@ struct Size {
 /// Peak memory limit during a relist, in percent of the memory before it.
 const RELIST_PERCENT: u64 = 130;
 
-/// Memory limit after everything was deleted, in megabytes above the start.
+/// Memory limit after everything was deleted, in megabytes above the start; or half of what the objects took, if that is
+/// more: the heap is fragmented by then.
 const LEFTOVER_LIMIT: u64 = 4;
 
 const TIMEOUT: Duration = Duration::from_secs(120);
@@ -198,7 +199,10 @@ fn check(size: &Size) {
     });
     let left = fixture.stable_memory();
     println!("deleted {left} MB");
-    assert!(left <= start + LEFTOVER_LIMIT, "{left} MB left of {relisted} MB; {start} MB at the start");
+    assert!(
+        left <= start + LEFTOVER_LIMIT.max(grown / 2),
+        "{left} MB left of {relisted} MB; {start} MB at the start"
+    );
 }
 
 #[test]
