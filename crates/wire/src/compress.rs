@@ -7,7 +7,7 @@
 mod names;
 
 use self::names::{LARGE_TABLE, NameTable, SMALL_MESSAGE, SMALL_TABLE};
-use crate::record::{Piece, walk_data};
+use crate::layout::{Piece, walk_data};
 use crate::reply::{Encoded, header, opt_head, write_fixed, write_question};
 use crate::{Edns, Flags, HEADER_LEN, Query, Reply, Rtype, Section};
 

@@ -12,13 +12,13 @@
 mod code;
 mod compress;
 mod edns;
+pub mod layout;
 mod name;
 pub mod octets;
 mod present;
 mod query;
 mod record;
 mod reply;
-mod zone;
 
 pub use code::{Class, Opcode, Rcode, Rtype};
 pub use edns::{Edns, EdnsOption, option};
@@ -26,4 +26,3 @@ pub use name::{Name, NameBuf, NameError};
 pub use query::{Flags, HEADER_LEN, ParseOutcome, Query, Question};
 pub use record::{Owner, Rdata, Record, Section};
 pub use reply::{Encoded, Opt, Reply};
-pub use zone::{ZoneError, ZoneReader, ZoneRecord};

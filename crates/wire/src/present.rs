@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::record::{Field, layout};
+use crate::layout::{Field, layout};
 use crate::{Flags, Name, NameBuf, Question, Record, Reply, Rtype, Section};
 
 impl Reply {

@@ -1,7 +1,7 @@
 //! Parses a query in one pass over the packet, without allocation once the buffers are warm.
 
 use crate::edns::{self, Edns, EdnsOption};
-use crate::record::{Piece, walk_data};
+use crate::layout::{Piece, walk_data};
 use crate::{Class, Name, NameBuf, Opcode, Rcode, Rtype};
 
 /// Size of the message header.

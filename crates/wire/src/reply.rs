@@ -4,7 +4,7 @@
 //! decoding. An owner that is the question's name or a suffix of it is an offset, encoded as a compression pointer.
 //! Encoding is one loop; only replies too large for the client are compressed fully and truncated (`compress.rs`).
 
-use crate::record::{Piece, walk_data};
+use crate::layout::{Piece, walk_data};
 use crate::{
     Class, Edns, EdnsOption, Flags, HEADER_LEN, Name, NameBuf, Opcode, Owner, Query, Rcode, Rdata, Record,
     Rtype, Section,

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use server::{Lookup, LookupResult, Outcome, Step, Visit, task};
-use wire::{Flags, Name, NameBuf, Opt, Owner, Rcode, Reply, Rtype, Section, ZoneRecord};
+use wire::{Flags, Name, NameBuf, Opt, Owner, Rcode, Reply, Rtype, Section};
+use zone::ZoneRecord;
 
 use super::data::MatchedQuery;
 use super::record::RecordError;

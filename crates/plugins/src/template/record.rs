@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use golang::template::{Function, Functions, Template};
-use wire::{Section, ZoneRecord};
+use wire::Section;
+use zone::ZoneRecord;
 
 use super::data::MatchedQuery;
 

@@ -12,10 +12,10 @@ mod tests;
 
 use std::fmt::{self, Write};
 
-use crate::record::{Field, layout};
-use crate::{Class, NameBuf, Rtype};
 use fields::{Fields, absolute, duration, end_of_line};
 use lex::{Kind, Lexer, Token};
+use wire::layout::{Field, layout};
+use wire::{Class, NameBuf, Rtype};
 
 /// TTL of a record without one.
 const DEFAULT_TTL: u32 = 3600;

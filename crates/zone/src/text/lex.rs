@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use crate::{Class, Rtype};
+use wire::{Class, Rtype};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {

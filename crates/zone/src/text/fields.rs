@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::lex::{Kind, Lexer, Token};
 use super::{Problem, ZoneError};
-use crate::NameBuf;
+use wire::NameBuf;
 
 /// Reads the RDATA fields of one record and writes them in wire format.
 pub(super) struct Fields<'l, 'a> {
@@ -206,7 +206,7 @@ pub(super) fn absolute(text: &[u8], origin: Option<&NameBuf>) -> Option<NameBuf>
     } else {
         wire.extend_from_slice(origin?.wire());
     }
-    crate::Name::from_wire(&wire).map(|name| name.to_buf())
+    wire::Name::from_wire(&wire).map(|name| name.to_buf())
 }
 
 /// The labels of a name in wire format, and whether it had a final dot.

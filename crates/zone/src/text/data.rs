@@ -5,8 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use super::Problem;
 use super::fields::{Fields, absolute, duration, hexadecimal, number};
 use super::lex::{Kind, Token, named_type, number_after};
-use crate::Rtype;
-use crate::record::{Piece, walk_data};
+use wire::Rtype;
+use wire::layout::{Piece, walk_data};
 
 /// Whether RDATA of the type has its own syntax; for other types it is `\# LENGTH HEX`.
 pub(super) fn has_grammar(rtype: Rtype) -> bool {
@@ -475,7 +475,7 @@ impl<'a> Fields<'_, 'a> {
         }
     }
 
-    pub(super) fn absolute(&self, text: &[u8]) -> Option<crate::NameBuf> {
+    pub(super) fn absolute(&self, text: &[u8]) -> Option<wire::NameBuf> {
         absolute(text, self.origin)
     }
 
