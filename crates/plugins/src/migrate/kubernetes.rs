@@ -31,6 +31,9 @@ fn endpoint(script: &mut Script<'_>, site: &Site<'_>) {
     }
 }
 
+/// Options of the plugin `federation`, beside the names of federations.
+const FEDERATION_OPTIONS: [&str; 3] = ["upstream", "zone", "region"];
+
 /// `federation NAME DOMAIN`, a separate plugin since before CoreDNS 1.0.
 fn federation(script: &mut Script<'_>, site: &Site<'_>) {
     let lines: Vec<&[Token]> = site.lines.properties_named("federation").collect();
@@ -38,6 +41,13 @@ fn federation(script: &mut Script<'_>, site: &Site<'_>) {
     let mut moved = false;
     for line in lines {
         let [word, name, domain] = line else { continue };
+        if FEDERATION_OPTIONS.contains(&&*name.text) {
+            script.remove(
+                line,
+                "the plugin 'federation' has an option of this name, which no federation can have",
+            );
+            continue;
+        }
         let member = source_text(&[name.clone(), domain.clone()]);
         script.report(
             word,
