@@ -1,6 +1,7 @@
 //! The plugins. Each has a folder: `mod.rs` (its behaviour), `setup.rs` (its Corefile options), `README.md`
 //! (for users) and `tests.rs`. None opens a socket or a watch itself; other crates do that.
-//! `order.rs` is the one list that sets the order of plugins in a chain.
+//! `order.rs` is the one list that sets the order of plugins in a chain; `options.rs`, `messages/` and `host_files/` hold
+//! what several plugins share.
 
 mod acl;
 mod any;
@@ -15,16 +16,13 @@ mod dns64;
 mod dnstap;
 mod erratic;
 mod errors;
-mod expression;
 mod federation;
 mod forward;
 mod geoip;
 mod header;
 mod health;
-mod hostname;
 mod hosts;
 mod k8s_external;
-mod kind;
 mod kubernetes;
 mod loadbalance;
 mod local;
@@ -51,20 +49,12 @@ mod trace;
 mod view;
 mod whoami;
 
-#[cfg(test)]
-mod broken_file;
-mod distinct;
-#[cfg(test)]
-mod harness;
-mod name_text;
+mod host_files;
+mod messages;
+mod options;
 mod order;
-mod packet;
-pub mod parse;
-mod polled_file;
-mod records;
-mod resolv_conf;
-mod reverse;
-mod translation;
+#[cfg(test)]
+mod testing;
 
 pub use kubernetes::Kubeconfig;
 pub use order::PLUGINS;

@@ -1,5 +1,9 @@
 //! The configuration built from a Corefile: blocks, services per address, HTTP routes and periodic tasks.
 
+pub(crate) mod fingerprint;
+pub(crate) mod setup;
+pub(crate) mod values;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -10,10 +14,12 @@ use corefile::{Diagnostic, Scheme, Source, ZoneKey, ZoneListener, block_zones, c
 use sha2::{Digest, Sha512};
 use wire::NameBuf;
 
-use crate::fingerprint::Files;
+use crate::config::fingerprint::Files;
+use crate::config::setup::{
+    Availability, BlockDraft, ConfigDraft, CorefilePoll, Link, Periodic, PluginSpec, Setup,
+};
+use crate::config::values::Values;
 use crate::http::{Route, SharedWebSource};
-use crate::setup::{Availability, BlockDraft, ConfigDraft, CorefilePoll, Link, Periodic, PluginSpec, Setup};
-use crate::values::Values;
 use crate::{Block, Service};
 
 /// A Corefile with its name and defaults.
@@ -220,9 +226,9 @@ fn assemble(
     let mut groups: BTreeMap<Address, Vec<(NameBuf, Arc<Block>)>> = BTreeMap::new();
     let mut served: Vec<Vec<(String, String)>> = Vec::new();
     for (keys, draft) in keys.iter().zip(drafts) {
-        if draft.chain.len() > crate::block::MAX_CHAIN {
+        if draft.chain.len() > crate::walk::block::MAX_CHAIN {
             let error =
-                format!("server block has too many plugins: the limit is {}", crate::block::MAX_CHAIN);
+                format!("server block has too many plugins: the limit is {}", crate::walk::block::MAX_CHAIN);
             return Err(keys
                 .first()
                 .map_or(Diagnostic::error(&error), |key| Diagnostic::error(&error).at(&key.span)));

@@ -11,9 +11,15 @@
 //!              └───────────────────── Again ───────────────┘
 //! ```
 
+pub(crate) mod block;
+pub(crate) mod client;
+pub(crate) mod exchange;
+pub mod explain;
 mod lookup;
+pub(crate) mod service;
 mod spans;
 mod steps;
+pub(crate) mod visit;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,8 +27,8 @@ use std::time::Instant;
 
 use wire::{Query, Question, Rcode, Reply};
 
-use crate::explain::Note;
-use crate::service::ZoneNumber;
+use crate::walk::explain::Note;
+use crate::walk::service::ZoneNumber;
 use crate::{Block, Client, Messages, Outcome, Sent, Service, Slot, Step, Task, Turn, Visit};
 
 pub use lookup::{Lookup, LookupResult, NestedWalk};

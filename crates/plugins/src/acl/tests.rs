@@ -6,7 +6,7 @@ use server::Service;
 use wire::Reply;
 
 use super::sources::Sources;
-use crate::harness::{ask, configure, refused, service};
+use crate::testing::harness::{ask, configure, refused, service};
 
 /// The outcome of a query: `passed`, `dropped`, or the rcode and the info code of the extended error.
 fn outcome(service: &Arc<Service>, question: &str) -> String {
@@ -129,7 +129,7 @@ fn complete_replies() {
         ("block", "a.example.org A size=1400 do", "REFUSED qr\nopt: 1400 do 15:\0\u{f}\n"),
     ] {
         let service = service(&format!(". {{\nacl {{\n{action}\n}}\n}}"));
-        assert_eq!(crate::harness::answer(&service, question), expected, "{action} {question}");
+        assert_eq!(crate::testing::harness::answer(&service, question), expected, "{action} {question}");
     }
 }
 

@@ -1,4 +1,4 @@
-use crate::harness::{check, configure, refused};
+use crate::testing::harness::{check, configure, refused};
 
 const BLOCK: &str = ". {\nany\nchaos v a\n}";
 

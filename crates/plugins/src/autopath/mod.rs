@@ -21,8 +21,8 @@ use std::sync::{Arc, OnceLock};
 use server::{Client, Hooks, Link, Outcome, Plugin, Step, Turn, Visit};
 use wire::{Name, NameBuf, Owner, Question, Rcode, Reply, Rtype, Section};
 
-use crate::parse::is_under_any;
-use crate::records::push_cname;
+use crate::messages::records::push_cname;
+use crate::options::is_under_any;
 use counters::Counters;
 pub(crate) use setup::setup;
 

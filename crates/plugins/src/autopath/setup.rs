@@ -9,7 +9,7 @@ use wire::NameBuf;
 
 use super::Autopath;
 use super::counters::Counters;
-use crate::resolv_conf;
+use crate::host_files::resolv_conf;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let (mut zones, mut path, mut from) = (Vec::new(), Vec::new(), None);

@@ -1,8 +1,8 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::harness::{answer, configure, refused, service};
 use crate::kubernetes::tests::{check_on, serve};
+use crate::testing::harness::{answer, configure, refused, service};
 
 /// Three domains; `hosts` has a name in each, and one that is fully qualified.
 fn searching(lines: &str) -> (String, tempfile::TempDir) {

@@ -1,7 +1,7 @@
 use net::Interface;
 
 use super::setup::resolve;
-use crate::harness::{configure, refused};
+use crate::testing::harness::{configure, refused};
 
 fn interfaces() -> Vec<Interface> {
     let interface = |name: &str, index, addrs: &[&str]| Interface {

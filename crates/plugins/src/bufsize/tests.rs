@@ -1,4 +1,4 @@
-use crate::harness::{answer, configure, refused, service};
+use crate::testing::harness::{answer, configure, refused, service};
 
 #[test]
 fn advertised_size_is_capped() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wire::{Class, Flags, Name, Opcode, Owner, Query, Rcode, Record, Reply, Rtype, Section};
 
 use super::options::Options;
-use crate::kind::Kind;
+use crate::messages::kind::Kind;
 
 /// Lifetime of replies whose records give none.
 const DEFAULT_TTL: u32 = 5;

@@ -32,7 +32,7 @@ use std::time::Instant;
 use server::{Hooks, Link, Metadata, MetadataView, Plugin, Step, Turn, Visit};
 use wire::{Flags, Name, NameBuf, Opcode, Query};
 
-use crate::parse::is_under_any;
+use crate::options::is_under_any;
 use clock::Clock;
 use contents::Contents;
 use counters::{Counters, Series, StoreType};

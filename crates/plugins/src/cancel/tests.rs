@@ -1,4 +1,4 @@
-use crate::harness::{ask, check, configure, refused, service};
+use crate::testing::harness::{ask, check, configure, refused, service};
 
 fn corefile(body: &str) -> String {
     format!(". {{\n{body}\nwhoami\n}}\n")

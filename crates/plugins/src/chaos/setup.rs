@@ -6,7 +6,7 @@ use corefile::Diagnostic;
 use server::Setup;
 
 use super::Chaos;
-use crate::hostname::hostname;
+use crate::host_files::hostname::hostname;
 
 const VERSION: &str = concat!("Rhumb-", env!("CARGO_PKG_VERSION"));
 const AUTHORS: &str = "The Rhumb authors";

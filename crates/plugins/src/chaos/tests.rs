@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
-use crate::harness::{answer, check, configure, refused, service};
-use crate::hostname::hostname;
+use crate::host_files::hostname::hostname;
+use crate::testing::harness::{answer, check, configure, refused, service};
 
 const BLOCK: &str = ". {\nchaos v1 ann bob ann\n}";
 

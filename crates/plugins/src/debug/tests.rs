@@ -1,4 +1,4 @@
-use crate::harness::{check, configure, refused};
+use crate::testing::harness::{check, configure, refused};
 
 fn corefile(body: &str) -> String {
     format!(". {{\n{body}\n}}\n")

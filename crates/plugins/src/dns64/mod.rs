@@ -14,8 +14,8 @@ use std::sync::Arc;
 use server::{Hooks, Link, Lookup, LookupResult, Outcome, Plugin, Turn, Visit, task};
 use wire::{Class, Flags, Rcode, Reply, Rtype, Section};
 
-use crate::kind::Kind;
-use crate::translation::{Pref64, TranslationCounter, max_ttl, opt_of, owner};
+use crate::messages::kind::Kind;
+use crate::messages::translation::{Pref64, TranslationCounter, max_ttl, opt_of, owner};
 pub(crate) use setup::setup;
 
 struct Dns64 {

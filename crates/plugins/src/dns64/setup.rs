@@ -8,7 +8,7 @@ use golang::quoted;
 use server::Setup;
 
 use super::{Dns64, Translator};
-use crate::translation::{Pref64, TranslationCounter, network_text};
+use crate::messages::translation::{Pref64, TranslationCounter, network_text};
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let (mut prefix, mut translate_all, mut allow_ipv4) = (Pref64::WELL_KNOWN, false, false);

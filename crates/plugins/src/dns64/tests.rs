@@ -1,5 +1,5 @@
-use crate::harness::{answer, ask, configure, refused, service};
-use crate::translation::Pref64;
+use crate::messages::translation::Pref64;
+use crate::testing::harness::{answer, ask, configure, refused, service};
 use corefile::reverse::Prefix;
 
 const HOSTS: &str = "hosts {
@@ -89,9 +89,9 @@ fn complete_replies() {
         assert_eq!(answer(&service, question), expected, "{question}");
     }
     // acl drops the look-up of A.
-    let service = crate::harness::service(&corefile("{\ntranslate_all\n}"));
+    let service = crate::testing::harness::service(&corefile("{\ntranslate_all\n}"));
     let asked = ask(&service, "six.example.org AAAA from=::1");
-    assert_eq!(crate::harness::present(&asked), "SERVFAIL qr\n");
+    assert_eq!(crate::testing::harness::present(&asked), "SERVFAIL qr\n");
     let got = answer(&service, "Four.example.org AAAA from=::1 rd cd size=1400");
     assert!(got.starts_with("NOERROR qr,rd,cd\n"), "{got}");
     assert!(got.contains("four.example.org."), "{got}");

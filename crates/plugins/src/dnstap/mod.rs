@@ -22,7 +22,7 @@ use server::{
     Client, ForwardedExchange, Hooks, Outcome, Plugin, Sent, Slot, Step, Tap, Transport, Turn, Visit,
 };
 
-use crate::packet;
+use crate::messages::packet;
 use extra::Extra;
 pub(crate) use setup::setup;
 

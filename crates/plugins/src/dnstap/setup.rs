@@ -17,7 +17,7 @@ use server::Setup;
 
 use super::extra::Extra;
 use super::{Dnstap, NAME};
-use crate::hostname::hostname;
+use crate::host_files::hostname::hostname;
 
 const VERSION: &str = concat!("Rhumb-", env!("CARGO_PKG_VERSION"));
 const PROPERTIES: &[&str] = &["identity", "version", "extra", "skipverify", "tls"];

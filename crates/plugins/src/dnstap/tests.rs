@@ -2,8 +2,8 @@ use observe::dnstap::Endpoint;
 
 use super::extra::Extra;
 use super::setup::endpoint;
-use crate::harness::{answer, ask, configure, refused, service};
 use crate::log::Piece;
+use crate::testing::harness::{answer, ask, configure, refused, service};
 
 #[test]
 fn forms() {

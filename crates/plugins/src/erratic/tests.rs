@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 use server::Ready;
 
 use super::{Erratic, Options};
-use crate::harness::{answer, ask, check, configure, refused, service};
+use crate::testing::harness::{answer, ask, check, configure, refused, service};
 
 fn corefile(options: &str) -> String {
     format!(". {{\n erratic {{\n {options}\n }}\n}}")

@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
 use super::consolidate::{Consolidate, Level};
-use crate::harness::{answer, check, configure, refused, service};
 use crate::log::capture::Capture;
+use crate::testing::harness::{answer, check, configure, refused, service};
 use golang::Regexp;
 
 /// `|` stands for a new line.

@@ -4,7 +4,7 @@ use std::time::Duration;
 use server::{Availability, Input, Plugin, PluginSpec, Service, SetupFn, Step, Visit, config, task};
 use wire::{NameBuf, Owner, Rcode, Rtype, Section};
 
-use crate::harness::{answer, configure, refused};
+use crate::testing::harness::{answer, configure, refused};
 
 /// A cluster with a few services in the namespace `shop`; any other name is NXDOMAIN.
 struct Cluster;

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use corefile::Scheme;
 
 use super::LOG;
-use crate::polled_file::{Failure, PolledFile, whole};
-use crate::resolv_conf;
+use crate::host_files::polled_file::{Failure, PolledFile, whole};
+use crate::host_files::resolv_conf;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Destination {

@@ -34,8 +34,8 @@ use server::{Link, Metadata, MetadataView, Plugin, Slot, Step, Transport, Visit,
 use upstream::Network;
 use wire::{NameBuf, Rcode, Section};
 
-use crate::packet;
-use crate::parse::is_under_any;
+use crate::messages::packet;
+use crate::options::is_under_any;
 use concurrency::ConcurrencyLimit;
 use exchange::{Exchange, ExchangeResult, Outcome};
 pub(crate) use legacy::setup as setup_proxy;

@@ -9,7 +9,7 @@ use wire::Query;
 
 use super::Taps;
 use super::exchange::Attempt;
-use crate::packet;
+use crate::messages::packet;
 
 /// The query as it was at the start of the exchange, for the report at its end.
 pub(super) struct TapContext {

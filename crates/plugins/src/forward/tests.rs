@@ -15,7 +15,7 @@ use testkit::scripted_upstream::{Reply, ScriptedUpstream, Step};
 use wire::{Edns, Flags, NameBuf, Query, Rtype};
 
 use super::{HEALTHCHECK_BROKEN, MAX_CONCURRENT_REJECTS};
-use crate::harness::{present, service};
+use crate::testing::harness::{present, service};
 
 /// Queries on the process's own runtime, where sockets and health checks survive between queries.
 fn ask(service: &Arc<Service>, question: &str) -> ExplainedReply {
@@ -435,7 +435,7 @@ fn resolv_conf_files_are_read_again() {
     let path = folder.path().join("resolv.conf");
     let write = |text: &str| std::fs::write(&path, text).expect("a file");
     write("nameserver 127.0.0.251\n");
-    let config = crate::harness::configure(&format!(
+    let config = crate::testing::harness::configure(&format!(
         ". {{\n forward . {} {{\n policy sequential\n max_fails 0\n max_connect_attempts 2\n read_timeout 20ms\n }}\n}}",
         path.display()
     ))
@@ -463,7 +463,7 @@ fn resolv_conf_files_are_read_again() {
         let notes: String = ask(&service, "www.example A").notes.into_iter().map(|note| note.text).collect();
         (1..100).find(|version| notes.contains(&format!("127.0.1.{version}:53")))
     };
-    crate::broken_file::check(&path, contents, || (task.work)(), asked);
+    crate::testing::broken_file::check(&path, contents, || (task.work)(), asked);
 }
 
 #[test]
@@ -475,16 +475,19 @@ fn hostnames_are_resolved_at_setup() {
     let corefile = |host: &str| format!(". {{\n forward . {host}:{port} {{\n resolver {resolver}\n }}\n}}");
     assert!(answer(&service(&corefile("dns.example")), "www.example A").contains("192.0.2.1"));
     assert_eq!(names.count("dns.example"), 2);
-    let error = crate::harness::refused(&corefile("none.example"));
+    let error = crate::testing::harness::refused(&corefile("none.example"));
     let expected =
         "plugin/forward: failed to resolve \"none.example\": no addresses found for \"none.example\"";
     assert_eq!(error, expected);
     supervise::inject::arm("forward-resolve", 1);
-    assert_eq!(crate::harness::refused(&corefile("dns.example")), expected.replace("none", "dns"));
+    assert_eq!(crate::testing::harness::refused(&corefile("dns.example")), expected.replace("none", "dns"));
     assert_eq!(supervise::panics("forward-resolve"), 1);
-    assert!(crate::harness::configure(&corefile("dns.example")).is_ok(), "a panic costs one attempt");
+    assert!(
+        crate::testing::harness::configure(&corefile("dns.example")).is_ok(),
+        "a panic costs one attempt"
+    );
     names.switch_off();
-    let error = crate::harness::refused(&corefile("dns.example"));
+    let error = crate::testing::harness::refused(&corefile("dns.example"));
     assert!(error.starts_with(&expected.replace("none", "dns")), "{error}");
     assert!(error.ends_with("connection refused"), "{error}");
 }
@@ -509,7 +512,7 @@ fn old_proxy_lines_work() {
     let corefile = format!(
         ". {{\n proxy . {addr} {{\n policy least_conn\n spray\n fail_timeout 5s\n health_check /health:8080 10s\n protocol dns force_tcp\n except example.net\n }}\n}}"
     );
-    let config = crate::harness::configure(&corefile).expect("it loads");
+    let config = crate::testing::harness::configure(&corefile).expect("it loads");
     assert_eq!(config.warnings.len(), 4);
     let service = config.services().next().expect("a service").1.clone();
     assert!(answer(&service, "www.example A").contains("192.0.2.1"));

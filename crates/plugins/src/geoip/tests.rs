@@ -4,7 +4,7 @@ use testkit::mmdb::{self, Value, map};
 
 use super::database::Database;
 use super::{load_subnet, store_subnet, subnet};
-use crate::harness::{configure, refused};
+use crate::testing::harness::{configure, refused};
 
 fn file(database_type: &str, networks: Vec<(&'static str, Value)>) -> tempfile::NamedTempFile {
     let file = tempfile::NamedTempFile::new().expect("a file");
@@ -171,5 +171,5 @@ fn options() {
 fn unsuitable_files_are_refused() {
     let file = file("GeoLite2-City", vec![("81.2.69.0/24", cambridge())]);
     let corefile = format!(". {{\n geoip {}\n}}", file.path().display());
-    crate::broken_file::check_at_setup(file.path(), || configure(&corefile).map(drop));
+    crate::testing::broken_file::check_at_setup(file.path(), || configure(&corefile).map(drop));
 }

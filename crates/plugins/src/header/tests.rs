@@ -1,4 +1,4 @@
-use crate::harness::{answer, configure, refused, service};
+use crate::testing::harness::{answer, configure, refused, service};
 
 fn block(rules: &str) -> String {
     format!(". {{\nheader {{\n{rules}\n}}\nwhoami\n}}")

@@ -13,7 +13,7 @@ use server::Setup;
 use server::http::Route;
 
 use super::{PATH, answer, probe_self, register_metrics};
-use crate::parse::listen_address;
+use crate::options::listen_address;
 
 const DEFAULT_ADDRESS: &str = ":8080";
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);

@@ -4,8 +4,8 @@ use std::time::Duration;
 use server::http::{HttpAnswer, HttpState};
 
 use super::{REQUEST_DURATION, REQUEST_FAILURES, record_probe};
-use crate::harness::{check, configure, refused};
 use crate::log::capture::Capture;
+use crate::testing::harness::{check, configure, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {

@@ -12,7 +12,7 @@ use metrics::{Family, Gauge};
 use super::LOG;
 use super::lines::LineParser;
 use super::table::Table;
-use crate::polled_file::{Failure, PolledFile};
+use crate::host_files::polled_file::{Failure, PolledFile};
 
 /// Maximum file size. The largest files in use, block lists, have a few hundred thousand lines.
 const MAX_SIZE: u64 = 256 << 20;

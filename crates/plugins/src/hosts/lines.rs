@@ -9,7 +9,7 @@ use server::log;
 use wire::NameBuf;
 
 use super::table::{Builder, Table};
-use crate::parse::is_under_any;
+use crate::options::is_under_any;
 
 /// Maximum length of a field; no address or name is longer.
 const MAX_FIELD: usize = 1024;

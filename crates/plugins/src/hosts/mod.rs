@@ -14,8 +14,8 @@ use std::sync::Arc;
 use server::{Plugin, Step, Visit, log};
 use wire::{Flags, NameBuf, Owner, Query, Rcode, Reply, Rtype, Section};
 
-use crate::parse::{Fallthrough, is_under_any};
-use crate::reverse;
+use crate::messages::reverse;
+use crate::options::{Fallthrough, is_under_any};
 use file::HostsFile;
 pub(crate) use setup::setup;
 use table::Table;

@@ -14,7 +14,7 @@ use wire::NameBuf;
 use super::file::HostsFile;
 use super::lines::LineParser;
 use super::{Hosts, LOG};
-use crate::parse::Fallthrough;
+use crate::options::Fallthrough;
 
 const DEFAULT_PATH: &str = "/etc/hosts";
 const DEFAULT_TTL: u32 = 3600;

@@ -7,8 +7,9 @@ use wire::NameBuf;
 
 use super::lines::LineParser;
 use super::table::Table;
-use crate::harness::{answer, ask, configure, refused, service};
-use crate::{broken_file, reverse};
+use crate::messages::reverse;
+use crate::testing::broken_file;
+use crate::testing::harness::{answer, ask, configure, refused, service};
 
 /// Valid and invalid lines.
 const HOSTS: &str = r"# comment

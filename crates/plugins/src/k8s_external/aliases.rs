@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use server::{Lookup, LookupResult, Outcome, Step, Visit, task};
 use wire::{Flags, NameBuf, Owner, Rtype, Section};
 
-use crate::records::push_cname;
+use crate::messages::records::push_cname;
 
 /// Pending lookups.
 struct Lookups {

@@ -8,8 +8,8 @@ use server::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget, Visi
 use wire::{Class, Name, NameBuf, Owner, Query, Reply, Rtype, Section};
 
 use super::{K8sExternal, Zone, explain};
-use crate::distinct::Distinct;
-use crate::records::{push_address, push_srv, rtype, srv_weight};
+use crate::messages::distinct::Distinct;
+use crate::messages::records::{push_address, push_srv, rtype, srv_weight};
 
 /// More records than fit into any message; further ones would only be truncated.
 const MAX_RECORDS: usize = 4700;

@@ -4,7 +4,7 @@ use server::{Existence, ExternalServices, Step, Visit};
 use wire::{Class, Flags, Name, NameBuf, Owner, Rcode, Reply, Rtype, Section};
 
 use super::{K8sExternal, Zone};
-use crate::records::{push_address, rtype};
+use crate::messages::records::{push_address, rtype};
 
 const REFRESH: u32 = 7200;
 const RETRY: u32 = 1800;

@@ -21,7 +21,7 @@ use std::sync::{Arc, OnceLock};
 use server::{Existence, ExternalServices, Link, Plugin, Step, Visit};
 use wire::{Flags, Name, NameBuf, Query, Rcode, Rtype};
 
-use crate::parse::Fallthrough;
+use crate::options::Fallthrough;
 use answer::ServiceLookup;
 use apex::ApexName;
 pub(crate) use setup::setup;
@@ -67,7 +67,7 @@ impl Plugin for K8sExternal {
         }
         visit.begin().flags.set(Flags::AA, true);
         if visit.query.question.qtype == Rtype::PTR
-            && let Some(address) = crate::reverse::address(visit.query.question.lower())
+            && let Some(address) = crate::messages::reverse::address(visit.query.question.lower())
         {
             let existence = self.names(visit, outside, address);
             return self.finish(visit, outside, zone, existence);

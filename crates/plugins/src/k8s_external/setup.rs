@@ -7,7 +7,7 @@ use server::Setup;
 use wire::NameBuf;
 
 use super::{K8sExternal, Zone};
-use crate::parse::Fallthrough;
+use crate::options::Fallthrough;
 
 const DEFAULT_TTL: u32 = 5;
 const MAX_TTL: i64 = 3600;

@@ -1,5 +1,5 @@
-use crate::harness::{present, refused};
 use crate::kubernetes::tests::{check, check_on, serve};
+use crate::testing::harness::{present, refused};
 
 const CLUSTER: &str = "
 apiVersion: v1

@@ -9,8 +9,8 @@ use super::apex;
 use super::filter::SelectedPorts;
 use super::find::{LookupResult, NameLookup, Services};
 use super::target::{Target, TargetKey, in_question_or, owner};
-use crate::distinct::Distinct;
-use crate::records::{push_address, push_srv, rtype, srv_weight};
+use crate::messages::distinct::Distinct;
+use crate::messages::records::{push_address, push_srv, rtype, srv_weight};
 
 /// More records than fit into any message; further ones would only be truncated.
 const MAX_RECORDS: usize = 4700;

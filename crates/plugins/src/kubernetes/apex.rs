@@ -13,8 +13,8 @@ use super::Kubernetes;
 use super::find::NameLookup;
 use super::service_match::Hit;
 use super::target::{Target, TargetKey, owner};
-use crate::distinct::Distinct;
-use crate::records::push_address;
+use crate::messages::distinct::Distinct;
+use crate::messages::records::push_address;
 
 const REFRESH: u32 = 7200;
 const RETRY: u32 = 1800;

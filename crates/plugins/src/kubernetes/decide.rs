@@ -6,7 +6,7 @@ use super::apex::{self, Soa};
 use super::external_name::{self, Chain, ChainEnd};
 use super::find::{LookupResult, NameLookup, Services};
 use super::{answer, reverse};
-use crate::records::push_cname;
+use crate::messages::records::push_cname;
 
 /// The version of the Kubernetes DNS specification.
 const VERSION: &[u8] = b"1.1.0";
@@ -36,7 +36,7 @@ pub(super) fn decide(lookup: &NameLookup<'_>, query: &Query, reply: &mut Reply) 
         Rtype::SOA => {}
         Rtype::NS if lookup.is_apex() => apex::name_servers(lookup, question, reply),
         Rtype::PTR => {
-            return match crate::reverse::address(lookup.name) {
+            return match crate::messages::reverse::address(lookup.name) {
                 Some(address) if reverse::answer(lookup, reply, address) => Verdict::Answered,
                 Some(_) => Verdict::NxDomain,
                 None => denial(&lookup.find()),

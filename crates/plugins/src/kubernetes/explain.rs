@@ -46,7 +46,7 @@ fn reason(lookup: &NameLookup<'_>, qtype: Rtype) -> String {
         return "zone transfers are served by the transfer plugin, not by kubernetes".to_owned();
     }
     if qtype == Rtype::PTR
-        && let Some(address) = crate::reverse::address(lookup.name)
+        && let Some(address) = crate::messages::reverse::address(lookup.name)
     {
         return address_of(lookup, address);
     }

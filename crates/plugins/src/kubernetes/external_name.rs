@@ -13,7 +13,7 @@ use wire::{Flags, NameBuf, Owner, Question, Rcode, Reply, Section};
 use super::answer;
 use super::apex::Soa;
 use super::find::NameLookup;
-use crate::records::push_cname;
+use crate::messages::records::push_cname;
 
 /// Links followed after the first one.
 const MAX_LINKS: usize = 10;

@@ -11,7 +11,7 @@ use wire::NameBuf;
 
 use super::NAME;
 use super::number;
-use crate::parse::Fallthrough;
+use crate::options::Fallthrough;
 
 const DEFAULT_TTL: u32 = 5;
 const MAX_TTL: i64 = 3600;

@@ -9,7 +9,7 @@ use wire::{Class, Owner, Reply, Rtype, Section};
 use super::find::NameLookup;
 use super::target::{Target, TargetKey};
 use super::{Kubernetes, service_match::Hit};
-use crate::distinct::Distinct;
+use crate::messages::distinct::Distinct;
 
 /// Writes the names of an address; false if it has none.
 pub(super) fn answer(lookup: &NameLookup<'_>, reply: &mut Reply, address: IpAddr) -> bool {

@@ -12,8 +12,8 @@ use wire::{Name, NameBuf};
 use super::clusters::Clusters;
 use super::options::Options;
 use super::{Kubernetes, LOG, Zone, kubeconfig, register_metrics};
-use crate::parse::is_under_any;
-use crate::resolv_conf;
+use crate::host_files::resolv_conf;
+use crate::options::is_under_any;
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
 

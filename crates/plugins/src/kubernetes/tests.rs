@@ -23,7 +23,7 @@ use std::sync::Arc;
 use server::{Config, ExplainedReply, Service};
 use tempfile::TempDir;
 
-use crate::harness::{ask, configure, present};
+use crate::testing::harness::{ask, configure, present};
 
 /// A server that reads a folder of manifests.
 pub(crate) struct Served {

@@ -12,7 +12,7 @@ use server::Setup;
 use super::prefer::network;
 use super::weights::WeightFile;
 use super::{LoadBalance, Policy};
-use crate::polled_file::Failure;
+use crate::host_files::polled_file::Failure;
 
 const DEFAULT_RELOAD: Duration = Duration::from_secs(30);
 /// CoreDNS's error for a file it cannot open.

@@ -8,9 +8,9 @@ use wire::{Class, Flags, Name, NameBuf, Owner, Question, Reply, Rtype, Section};
 use super::prefer::{contains, network};
 use super::weights::{WeightFile, parse};
 use super::{LoadBalance, Policy};
-use crate::broken_file;
-use crate::harness::{answer, configure, refused, service};
-use crate::polled_file::Failure;
+use crate::host_files::polled_file::Failure;
+use crate::testing::broken_file;
+use crate::testing::harness::{answer, configure, refused, service};
 
 /// A reply from words: `A10.0.0.1` is an address, any other word a type with a number as its data.
 fn reply(section: Section, words: &str) -> Reply {

@@ -13,7 +13,7 @@ use wire::{Name, NameBuf};
 
 use super::LOG;
 use super::prefer::address;
-use crate::polled_file::{Failure, PolledFile, whole};
+use crate::host_files::polled_file::{Failure, PolledFile, whole};
 
 /// CoreDNS rejects lines of this length.
 const MAX_LINE: usize = 64 * 1024;

@@ -1,5 +1,5 @@
 use super::LOCALHOST_REQUESTS;
-use crate::harness::{check, configure, refused};
+use crate::testing::harness::{check, configure, refused};
 
 const CHAIN: &str = ". {\n local\n erratic {\n drop 0\n }\n}";
 const SOA: &str = "localhost. root.localhost. 1 0 0 0 604800";

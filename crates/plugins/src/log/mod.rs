@@ -24,7 +24,7 @@ use std::time::Instant;
 use server::{Hooks, Metadata, MetadataView, Outcome, Plugin, Sent, Slot, Step, Turn, Visit};
 use wire::{Flags, HEADER_LEN, NameBuf, Query, Reply};
 
-use crate::kind::{Classes, Kind};
+use crate::messages::kind::{Classes, Kind};
 pub(crate) use format::{Format, Piece, Value};
 pub(crate) use line::{Line, Response};
 pub(crate) use setup::setup;

@@ -10,7 +10,7 @@ use wire::NameBuf;
 
 use super::format::{COMMON, Format, combined};
 use super::{Log, Rule};
-use crate::kind::Classes;
+use crate::messages::kind::Classes;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut rules = Vec::new();

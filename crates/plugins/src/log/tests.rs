@@ -3,8 +3,8 @@ use wire::{Owner, Query, Reply};
 
 use super::capture::Capture;
 use super::format::{COMMON, Format, Piece, Value, combined};
-use crate::harness::{ask, check, configure, refused, service};
-use crate::kind::{Class, Kind};
+use crate::messages::kind::{Class, Kind};
+use crate::testing::harness::{ask, check, configure, refused, service};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {

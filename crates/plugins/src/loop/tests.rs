@@ -8,7 +8,7 @@ use wire::NameBuf;
 
 use super::probe::{name, target};
 use super::{Loop, ProbeState};
-use crate::harness::{answer, configure, refused, service};
+use crate::testing::harness::{answer, configure, refused, service};
 
 #[test]
 fn accepted_and_rejected_lines() {

@@ -1,5 +1,5 @@
 use super::{Migrated, migrate};
-use crate::harness::configure;
+use crate::testing::harness::configure;
 
 mod config_maps;
 mod generated;

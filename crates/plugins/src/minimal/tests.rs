@@ -4,7 +4,7 @@ use server::{Availability, Input, Plugin, PluginSpec, Service, Setup, Step, Visi
 use wire::{Opt, Owner, Rcode, Rtype, Section};
 
 use super::is_valid_at;
-use crate::harness::{answer, configure, refused};
+use crate::testing::harness::{answer, configure, refused};
 
 /// Answers every query with an rcode and records: `fixed NXDOMAIN authority:SOA`.
 struct Fixed(Rcode, Vec<(Section, Rtype)>);

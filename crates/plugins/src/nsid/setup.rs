@@ -4,7 +4,7 @@ use corefile::Diagnostic;
 use server::Setup;
 
 use super::Nsid;
-use crate::hostname::hostname;
+use crate::host_files::hostname::hostname;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     s.c.next();

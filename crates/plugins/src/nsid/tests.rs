@@ -1,5 +1,5 @@
-use crate::harness::{answer, configure, refused, service};
-use crate::hostname::hostname;
+use crate::host_files::hostname::hostname;
+use crate::testing::harness::{answer, configure, refused, service};
 
 #[test]
 fn only_clients_that_request_it_get_the_name() {

@@ -2,8 +2,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use super::words::split;
-use crate::harness::{check, configure, refused};
 use crate::log::capture::Capture;
+use crate::testing::harness::{check, configure, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {

@@ -9,7 +9,7 @@ use golang::atoi;
 use server::Setup;
 
 use super::routes;
-use crate::parse::listen_address;
+use crate::options::listen_address;
 
 const DEFAULT_ADDRESS: &str = "localhost:6053";
 

@@ -5,7 +5,7 @@ use server::http::{HttpAnswer, HttpState};
 
 use super::profile::{Profile, encode};
 use super::seconds;
-use crate::harness::{check, configure, refused};
+use crate::testing::harness::{check, configure, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {

@@ -19,7 +19,7 @@ use super::families::Families;
 use super::refused::RefusedQueries;
 use super::web::WebFile;
 use super::{PATH, Prometheus, answer, preregistered, process};
-use crate::parse::listen_address;
+use crate::options::listen_address;
 
 const DEFAULT_ADDRESS: &str = "localhost:9153";
 

@@ -8,7 +8,7 @@ use server::http::HttpState;
 
 use super::legacy;
 use super::web::tests::{CERTIFICATE, folder_with};
-use crate::harness::{answer, ask, configure, refused, service};
+use crate::testing::harness::{answer, ask, configure, refused, service};
 
 /// `|` stands for a new line. Every test has a port of its own, and so metrics of its own.
 fn corefile(port: u16, body: &str) -> String {

@@ -1,6 +1,6 @@
 //! `proxyproto`: takes client addresses from PROXY protocol headers.
 //!
-//! The server parses the headers (`server/src/proxied`); this plugin configures whose headers are used. It is in the
+//! The server parses the headers (`server/src/listen/proxy_protocol`); this plugin configures whose headers are used. It is in the
 //! chain only to offer the headers' TLVs as metadata.
 
 mod setup;

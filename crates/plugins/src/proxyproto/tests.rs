@@ -1,5 +1,5 @@
 use super::hexadecimal;
-use crate::harness::{check, configure, refused};
+use crate::testing::harness::{check, configure, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {

@@ -12,7 +12,7 @@ use server::http::Route;
 
 use super::list::{Monitor, ReadyList};
 use super::{PATH, Ready, answer};
-use crate::parse::listen_address;
+use crate::options::listen_address;
 
 const DEFAULT_ADDRESS: &str = ":8181";
 

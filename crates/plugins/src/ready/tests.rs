@@ -6,8 +6,8 @@ use server::{Plugin, Ready};
 
 use super::answer;
 use super::list::{Monitor, ReadyList};
-use crate::harness::{configure, refused};
 use crate::log::capture::Capture;
+use crate::testing::harness::{configure, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {

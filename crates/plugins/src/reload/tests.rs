@@ -1,7 +1,7 @@
 use metrics::registry;
 
-use crate::harness::{configure, refused};
 use crate::log::capture::Capture;
+use crate::testing::harness::{configure, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {

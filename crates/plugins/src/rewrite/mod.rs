@@ -25,7 +25,7 @@ use std::sync::Arc;
 use server::{Hooks, Lookup, LookupResult, Outcome, Plugin, Step, Turn, Visit, task};
 use wire::{Class, NameBuf, Question, Rcode, Rtype};
 
-use crate::name_text::NameText;
+use crate::messages::name_text::NameText;
 use revert::{Answer, Message, Revert, Target};
 pub(crate) use setup::setup;
 

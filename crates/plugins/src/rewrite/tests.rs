@@ -3,7 +3,7 @@ use wire::{Class, NameBuf, Owner, Question, Reply, Rtype, Section};
 use super::cname::Cname;
 use super::pattern::Pattern;
 use super::revert::{Answer, Message, Revert, Target};
-use crate::harness::{answer, check, configure, refused, service};
+use crate::testing::harness::{answer, check, configure, refused, service};
 
 const HOSTS: &str = "hosts {\n10.0.0.1 a.example.org\n10.0.0.2 new.example.net\n10.0.0.3 b.new.example.net\n2001:db8::1 a.example.org\nttl 60\n}";
 

@@ -1,4 +1,4 @@
-use crate::harness::{configure, refused};
+use crate::testing::harness::{configure, refused};
 
 fn corefile(body: &str) -> String {
     format!(". {{\n{body}\nwhoami\n}}\n")

@@ -1,6 +1,6 @@
 //! `shed`: drops UDP queries while the reply backlog of their address is full.
 //!
-//! The server keeps the backlog, and drops and counts its oldest replies (`server/src/backlog.rs`); this plugin enables
+//! The server keeps the backlog, and drops and counts its oldest replies (`server/src/listen/backlog.rs`); this plugin enables
 //! it and drops queries.
 
 mod setup;

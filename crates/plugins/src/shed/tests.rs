@@ -1,6 +1,6 @@
 use metrics::registry;
 
-use crate::harness::{check, configure, refused};
+use crate::testing::harness::{check, configure, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {
@@ -39,7 +39,8 @@ fn queries_pass_while_there_is_room() {
     let answer = "NOERROR qr,aa\nadditional: example.org. 0 IN A 10.240.0.1";
     for words in ["", " tcp"] {
         let question = format!("example.org A{words}");
-        let got = crate::harness::answer(&crate::harness::service(&corefile("shed")), &question);
+        let got =
+            crate::testing::harness::answer(&crate::testing::harness::service(&corefile("shed")), &question);
         assert!(got.starts_with(answer), "{got}");
     }
     check(". {\nshed\n}\n", "example.org A", "SERVFAIL qr");

@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use crate::translation::Pref64;
+use crate::messages::translation::Pref64;
 
 pub(super) struct Mapping {
     prefix: Pref64,

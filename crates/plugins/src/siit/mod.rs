@@ -16,8 +16,8 @@ use std::sync::Arc;
 use server::{Hooks, Link, Lookup, LookupResult, Outcome, Plugin, Turn, Visit, task};
 use wire::{Class, Flags, Rcode, Record, Reply, Rtype, Section};
 
-use crate::kind::Kind;
-use crate::translation::{TranslationCounter, max_ttl, opt_of, owner};
+use crate::messages::kind::Kind;
+use crate::messages::translation::{TranslationCounter, max_ttl, opt_of, owner};
 use mapping::Mapping;
 pub(crate) use setup::setup;
 

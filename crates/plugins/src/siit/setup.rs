@@ -10,7 +10,7 @@ use server::Setup;
 
 use super::mapping::Mapping;
 use super::{Siit, Translator};
-use crate::translation::{Pref64, TranslationCounter, network_text};
+use crate::messages::translation::{Pref64, TranslationCounter, network_text};
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut prefix = Pref64::WELL_KNOWN;

@@ -1,6 +1,6 @@
 use super::mapping::Mapping;
-use crate::harness::{answer, ask, configure, refused, service};
-use crate::translation::Pref64;
+use crate::messages::translation::Pref64;
+use crate::testing::harness::{answer, ask, configure, refused, service};
 
 const HOSTS: &str = "hosts {
     192.0.2.1 four.example.org both.example.org

@@ -5,7 +5,7 @@ use golang::quoted;
 
 use super::data::MatchedQuery;
 use super::variables::VariableMap;
-use crate::expression::{QueryVariables, environment};
+use crate::messages::expression::{QueryVariables, environment};
 
 /// The expressions of one template.
 pub(super) struct Conditions {

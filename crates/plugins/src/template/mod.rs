@@ -31,8 +31,8 @@ use data::MatchedQuery;
 use record::RecordTemplate;
 pub(crate) use setup::setup;
 
-use crate::name_text::NameText;
-use crate::parse::Fallthrough;
+use crate::messages::name_text::NameText;
+use crate::options::Fallthrough;
 
 /// The UDP payload size in the OPT record, as in CoreDNS.
 const UDP_SIZE: u16 = 4096;

@@ -10,7 +10,7 @@ use super::conditions::Conditions;
 use super::counters::Counters;
 use super::record::RecordTemplate;
 use super::{Template, Templates, Zone};
-use crate::parse::Fallthrough;
+use crate::options::Fallthrough;
 
 /// The maximum length of a regular expression.
 const MAX_PATTERN: usize = 10_000;

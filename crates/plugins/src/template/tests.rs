@@ -1,4 +1,4 @@
-use crate::harness::{answer, check, refused, service};
+use crate::testing::harness::{answer, check, refused, service};
 
 fn corefile(body: &str) -> String {
     format!(".:53 {{\n template {body}\n hosts {{\n 10.0.0.9 new.example\n fallthrough\n }}\n}}\n")

@@ -1,4 +1,4 @@
-use crate::harness::{answer, ask, configure, refused, service};
+use crate::testing::harness::{answer, ask, configure, refused, service};
 
 #[test]
 fn forms() {

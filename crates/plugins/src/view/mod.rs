@@ -8,7 +8,7 @@ use expr::{Program, Value};
 use server::{BlockFilter, Client, Hooks, Metadata, MetadataView, Plugin};
 use wire::Query;
 
-use crate::expression::QueryVariables;
+use crate::messages::expression::QueryVariables;
 pub(crate) use setup::setup;
 
 struct View {

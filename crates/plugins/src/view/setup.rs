@@ -5,7 +5,7 @@ use expr::Program;
 use server::Setup;
 
 use super::View;
-use crate::expression::environment;
+use crate::messages::expression::environment;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let environment = environment();

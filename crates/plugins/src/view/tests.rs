@@ -1,4 +1,4 @@
-use crate::harness::{answer, configure, refused, service};
+use crate::testing::harness::{answer, configure, refused, service};
 
 /// Two blocks of one zone: the first behind a view, the second for the rest.
 fn split(expression: &str) -> String {

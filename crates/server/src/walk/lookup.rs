@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use wire::{Class, Name, Query, Question, Rcode, Reply, Rtype};
 
 use super::{Progress, Walk};
-use crate::explain::Note;
+use crate::walk::explain::Note;
 use crate::{Block, Outcome, Service, Visit};
 
 /// Maximum depth of nested look-ups; mutual recursion between plugins is never this deep on purpose.

@@ -3,7 +3,7 @@
 use wire::Rcode;
 
 use super::{Direction, Pending, Progress, TaskResult, mask_before};
-use crate::explain::Note;
+use crate::walk::explain::Note;
 use crate::{Outcome, Slot, Step, Turn, Visit};
 
 impl Visit<'_> {

@@ -4,7 +4,7 @@ use wire::{Class, Flags, NameBuf, Opcode, Opt, Owner, Query, Rcode, Reply, Rtype
 
 use super::super::cacheability::{Cacheability, is_common, is_reply};
 use super::super::options::Options;
-use crate::kind::Kind;
+use crate::messages::kind::Kind;
 
 fn name(text: &str) -> NameBuf {
     NameBuf::parse(text).expect("a name")

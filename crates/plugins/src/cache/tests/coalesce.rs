@@ -11,7 +11,7 @@ use wire::{Edns, Flags, NameBuf, Query, Rtype};
 
 use super::super::coalesce::{FlightResult, Flights, FollowerEvent, Role};
 use super::fixture::{Fixture, advance_clock};
-use crate::harness::present;
+use crate::testing::harness::present;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -12,7 +12,7 @@ use server::{
 use wire::{Flags, NameBuf, Owner, Query, Rcode, Reply, Rtype, Section};
 
 use super::super::clock::Clock;
-use crate::harness::answer;
+use crate::testing::harness::answer;
 
 const SOA: &[u8] =
     b"\x02ns\x07example\0\x05admin\x07example\0\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01\0\0\0\x01";

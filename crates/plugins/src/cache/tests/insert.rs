@@ -1,7 +1,7 @@
 //! Which replies are cached, for how long, and what clients get.
 
 use super::fixture::{Fixture, advance_clock};
-use crate::harness::{answer, ask, service};
+use crate::testing::harness::{answer, ask, service};
 
 #[test]
 fn cached_replies_and_their_lifetime() {

@@ -6,7 +6,7 @@ use server::{Config, Input, config, runtime};
 use testkit::scripted_upstream::{ScriptedUpstream, Step};
 use wire::{NameBuf, Query, Rtype};
 
-use crate::harness::present;
+use crate::testing::harness::present;
 
 fn after(running: &Config, corefile: &str) -> Result<Config, String> {
     let input = Input { name: "Corefile".into(), contents: corefile.into(), dns_port: "53".into() };
@@ -15,7 +15,7 @@ fn after(running: &Config, corefile: &str) -> Result<Config, String> {
 }
 
 fn first(corefile: &str) -> Config {
-    crate::harness::configure(corefile).unwrap_or_else(|error| panic!("{error}"))
+    crate::testing::harness::configure(corefile).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn ask(config: &Config, name: &str) -> String {

@@ -1,6 +1,6 @@
 //! Accepted and rejected forms of every option, as seen on CoreDNS 1.15.0.
 
-use crate::harness::{configure, refused};
+use crate::testing::harness::{configure, refused};
 
 fn corefile(form: &str) -> String {
     format!("example.org {{\n{}\nwhoami\n}}", form.replace('|', "\n"))

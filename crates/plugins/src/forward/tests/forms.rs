@@ -1,6 +1,6 @@
 //! Accepted and rejected Corefile forms, compared with CoreDNS 1.15.0.
 
-use crate::harness::{configure, refused};
+use crate::testing::harness::{configure, refused};
 
 fn line(rest: &str) -> String {
     format!(". {{\nforward {rest}\n}}")

@@ -13,7 +13,7 @@ fn after(running: &Config, corefile: &str) -> Result<Config, String> {
 }
 
 fn first(corefile: &str) -> Config {
-    crate::harness::configure(corefile).unwrap_or_else(|error| panic!("{error}"))
+    crate::testing::harness::configure(corefile).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn ask_of(config: &Config, question: &str) -> ExplainedReply {

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::super::apex::local_addresses;
 use super::shop::SHOP;
 use super::{block, check, serve};
-use crate::harness::present;
+use crate::testing::harness::present;
 
 /// A DNS Service with the endpoint 192.0.2.53, to which the tests below bind.
 const KUBE_DNS: &str = "

@@ -2,7 +2,7 @@
 
 use corefile::Severity;
 
-use crate::harness::{configure, refused};
+use crate::testing::harness::{configure, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {

@@ -7,7 +7,7 @@ use cluster::Source;
 
 use super::super::clusters::Clusters;
 use super::serve;
-use crate::harness::answer;
+use crate::testing::harness::answer;
 
 const MANIFESTS: &str = "
 apiVersion: v1

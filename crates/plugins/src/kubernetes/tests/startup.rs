@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::shop::SHOP;
 use super::{block, serve, serve_folder};
-use crate::harness::{answer, configure, present};
 use crate::log::capture::Capture;
+use crate::testing::harness::{answer, configure, present};
 
 /// No process listens there.
 const CLOSED_PORT: &str = "http://127.0.0.1:1";

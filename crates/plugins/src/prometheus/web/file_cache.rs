@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use server::log::{self, Logger};
 
-use crate::polled_file::{PolledFile, whole};
+use crate::host_files::polled_file::{PolledFile, whole};
 
 const LOG: Logger = log::plugin("prometheus");
 

@@ -9,7 +9,7 @@ use server::http::{Authorities, ClientAuth, Rate, Rules, Tls, WebSource};
 
 use super::WebFile;
 use super::file_cache::FileCache;
-use crate::broken_file;
+use crate::testing::broken_file;
 
 pub(in crate::prometheus) const CERTIFICATE: &str =
     "tls_server_config:\n  cert_file: cert.pem\n  key_file: key.pem\n";

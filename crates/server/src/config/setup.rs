@@ -12,9 +12,9 @@ use std::time::Duration;
 use corefile::{Diagnostic, Dispenser, ServerBlock, ZoneKey, zones_from_args_or_block};
 use wire::NameBuf;
 
-use crate::fingerprint::{self, Files};
+use crate::config::fingerprint::{self, Files};
+use crate::config::values::Values;
 use crate::http::{Route, SharedWebSource};
-use crate::values::Values;
 use crate::{Block, BlockSettings, Plugin};
 
 /// One entry of the list of plugins; the order of that list is the order of every chain.

@@ -12,11 +12,12 @@ use std::time::{Duration, Instant};
 
 use tokio::task::AbortHandle;
 
-use crate::endpoint::{self, BoundEndpoint, Endpoint};
+use crate::config::setup::Periodic;
 use crate::http::{HttpBound, HttpServer, Site};
-use crate::setup::Periodic;
-use crate::udp::Workers;
-use crate::{Address, Block, Config, CorefilePoll, Plugin, log, permit, runtime, tcp};
+use crate::listen::endpoint::{self, BoundEndpoint, Endpoint};
+use crate::listen::udp::Workers;
+use crate::listen::{permit, tcp};
+use crate::{Address, Block, Config, CorefilePoll, Plugin, log, runtime};
 
 /// How long queries in flight may take to end when the server stops. Clients retry after some seconds, and Kubernetes
 /// routes them elsewhere by then.

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use crate::harness::configure;
 use crate::log::capture::Capture;
+use crate::testing::harness::configure;
 
 type Break = fn(&Path) -> io::Result<()>;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use metrics::Counter;
 
-use crate::runtime;
+use crate::process::runtime;
 
 /// Maximum number of waiting queries in the whole process.
 const LIMIT: usize = 10_000;

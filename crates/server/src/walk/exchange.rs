@@ -7,9 +7,9 @@ use metrics::Counter;
 use supervise::Panic;
 use wire::{ParseOutcome, Query, Rcode};
 
-use crate::block::MAX_CHAIN;
-use crate::explain::Note;
-use crate::service::{ServeResult, reject};
+use crate::walk::block::MAX_CHAIN;
+use crate::walk::explain::Note;
+use crate::walk::service::{ServeResult, reject};
 use crate::walk::{Pending, Progress, TaskResult, Walk, finish};
 use crate::{Block, Client, Messages, Outcome, Service, log};
 

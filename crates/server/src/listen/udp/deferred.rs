@@ -6,8 +6,8 @@ use net::{ReplyTo, UdpSocket};
 
 use super::TASK;
 use super::parked::QueryFuture;
-use crate::exchange::{self, PacketResult};
-use crate::permit::Permit;
+use crate::listen::permit::Permit;
+use crate::walk::exchange::{self, PacketResult};
 use crate::walk::{Pending, Walk};
 use crate::{Block, Messages, Service, runtime};
 

@@ -60,7 +60,7 @@ pub fn is_under_any(name: Name<'_>, zones: &[NameBuf]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::harness::{configure, refused};
+    use crate::testing::harness::{configure, refused};
 
     #[test]
     fn http_listen_addresses() {

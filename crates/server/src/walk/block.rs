@@ -6,7 +6,7 @@ use std::time::Duration;
 use metrics::{Counter, Family};
 use wire::NameBuf;
 
-use crate::visit::MetadataView;
+use crate::walk::visit::MetadataView;
 use crate::{Hooks, Plugin, ProxyProtocol};
 
 /// One server block. All its keys share the same plugins.

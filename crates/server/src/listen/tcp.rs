@@ -11,11 +11,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::endpoint::Endpoint;
-use crate::exchange::{self, PacketResult};
-use crate::permit::Permit;
-use crate::proxy_protocol::header::{self, Parsed};
+use crate::listen::endpoint::Endpoint;
+use crate::listen::permit::Permit;
+use crate::listen::proxy_protocol::header::{self, Parsed};
 use crate::walk::Walk;
+use crate::walk::exchange::{self, PacketResult};
 use crate::{Block, Client, Messages, ProxyPolicy, Service, Timeouts, Transport, log};
 
 /// Maximum number of open connections in the whole process; further ones are closed at once.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use wire::{Class, Edns, Flags, Name, NameBuf, Opcode, Opt, Rcode, Rtype};
 
-use crate::backlog::Backlog;
-use crate::explain::Note;
-use crate::visit::{MetadataView, Outcome};
+use crate::listen::backlog::Backlog;
+use crate::walk::explain::Note;
+use crate::walk::visit::{MetadataView, Outcome};
 use crate::walk::{Progress, Walk};
 use crate::{Block, Plugin, ProxyProtocol, Transport};
 

@@ -9,7 +9,7 @@ use expr::{Environment, Error, Function, Prepared, Type, Value, Variables};
 use server::{Client, Transport};
 use wire::Query;
 
-use crate::name_text::NameText;
+use crate::messages::name_text::NameText;
 
 /// The functions, by index in the environment.
 const NAMES: [&str; 15] = [

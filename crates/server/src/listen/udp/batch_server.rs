@@ -10,8 +10,8 @@ use net::{Reactor, RecvBatch, ReplyTo, SendBatch, UdpSocket};
 use super::deferred::{DeferredQuery, FinishedQuery};
 use super::parked::ParkedQueries;
 use super::{ServedSocket, TASK};
-use crate::exchange::{self, PacketResult};
-use crate::permit::Permit;
+use crate::listen::permit::Permit;
+use crate::walk::exchange::{self, PacketResult};
 use crate::walk::{Pending, Walk};
 use crate::{Block, Client, Service, Transport, proxy_protocol};
 

@@ -18,8 +18,9 @@ use metrics::Counter;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::{self, Config, Input};
-use crate::instance::for_each_plugin;
-use crate::{CorefilePoll, PANICS, Plugin, PluginSpec, Server, log, permit, runtime};
+use crate::listen::permit;
+use crate::process::instance::for_each_plugin;
+use crate::{CorefilePoll, PANICS, Plugin, PluginSpec, Server, log, runtime};
 
 /// Reloads that failed and left the old configuration serving.
 pub static RELOAD_FAILED: Counter = Counter::new();

@@ -19,8 +19,8 @@ use std::{io, thread};
 
 use net::{Epoll, Events, Reactor, UdpSocket, Waker};
 
-use crate::endpoint::Endpoint;
-use crate::proxy_protocol::sessions::Sessions;
+use crate::listen::endpoint::Endpoint;
+use crate::listen::proxy_protocol::sessions::Sessions;
 use crate::{log, runtime};
 use batch_server::BatchServer;
 use deferred::FinishedQuery;

@@ -17,7 +17,7 @@ use std::time::Duration;
 use metrics::Counter;
 use net::{ReplyTo, UdpSocket};
 
-use crate::runtime;
+use crate::process::runtime;
 
 /// Maximum number of queued replies per address.
 const CAPACITY: usize = 1024;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use wire::{Name, Query, Question, Reply, Rtype};
 
-use crate::explain::Note;
+use crate::walk::explain::Note;
 use crate::walk::{Lookup, LookupResult, NestedWalk, Spans, WalkState};
 use crate::{Block, Client, Service};
 

@@ -1,0 +1,4 @@
+//! Tests that plugins share.
+
+pub(crate) mod broken_file;
+pub(crate) mod harness;
