@@ -7,8 +7,7 @@ use corefile::{Diagnostic, Severity};
 use serde_json::{Value, json};
 use server::{Config, Input, config, log};
 
-use super::args::{CheckArgs, Output};
-use super::{migrate, print};
+use super::{Output, migrate, print};
 use crate::input::Corefile;
 
 /// Result of checking one file.
@@ -19,12 +18,41 @@ pub struct Report<'a> {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-pub fn main(args: &CheckArgs) -> ExitCode {
+/// Check Corefiles without serving them
+///
+/// Prints every error and warning with its line. The exit code is 1 if any of the files has an error.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  rhumb check Corefile
+  rhumb check --output json Corefile | jq '.[].diagnostics'
+  rhumb check --migrate old/Corefile > Corefile
+  kubectl -n kube-system get configmap kube-dns -o yaml | rhumb check --migrate stdin")]
+pub struct Args {
+    /// Corefiles to check; `stdin` reads standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<String>,
+    /// Print an old Corefile with removed options replaced
+    ///
+    /// Replaces plugins and options that CoreDNS removed since version 1.0; comments and layout stay. Each change goes
+    /// to standard error with its line and reason. Takes one file: a Corefile, or a ConfigMap (YAML or JSON) with a
+    /// Corefile or with the keys of kube-dns. The exit code is 0 if the result loads.
+    #[arg(long)]
+    pub migrate: bool,
+    /// Port of server blocks without one
+    #[arg(short = 'p', long, value_name = "N", default_value_t = 53)]
+    pub dns_port: u16,
+    /// Output format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+pub fn main(args: Args) -> ExitCode {
     // Log lines from the setup of plugins must not mix with the report.
     log::set_output(Box::new(io::stderr()));
     let port = args.dns_port.to_string();
     if args.migrate {
-        return migrate::main(args, &port);
+        return migrate::main(&args, &port);
     }
     let reports: Vec<Report<'_>> = args.files.iter().map(|file| check(file, &port)).collect();
     log::flush();

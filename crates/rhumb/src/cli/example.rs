@@ -5,7 +5,6 @@ use std::net::{Ipv6Addr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::args::ExampleArgs;
 use super::{print, print_error};
 use crate::input::Corefile;
 use crate::run::{Serve, serve};
@@ -25,7 +24,20 @@ const MANIFESTS: [(&str, &str); 4] = [
 /// The ports in the Corefile: DNS, health, readiness.
 const PORTS: [u16; 3] = [1053, 1054, 1055];
 
-pub fn main(args: &ExampleArgs) -> ExitCode {
+/// Serve a built-in example and print queries to try
+///
+/// Needs no file and no privileges. The Corefile is examples/shop/Corefile of the source tree.
+#[derive(clap::Args)]
+pub struct Args {
+    /// DNS port; the next two are for health and readiness. 0 picks free ports
+    #[arg(long, value_name = "N", default_value_t = 1053, value_parser = clap::value_parser!(u16).range(..=65533))]
+    pub port: u16,
+    /// Print the Corefile instead of serving it
+    #[arg(long)]
+    pub print: bool,
+}
+
+pub fn main(args: Args) -> ExitCode {
     let ports = match ports(args.port) {
         Ok(ports) => ports,
         Err(error) => return print_error(&format!("no free port: {error}")),

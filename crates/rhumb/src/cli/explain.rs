@@ -4,6 +4,7 @@ mod present;
 mod sources;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -12,8 +13,7 @@ use std::time::{Duration, Instant};
 use server::{Address, Client, Config, ExplainedReply, Service, Transport, config, log, runtime};
 use wire::{Class, NameBuf, Query, Rtype};
 
-use super::args::{ExplainArgs, Output};
-use super::{print, print_error};
+use super::{Output, print, print_error};
 use crate::input::Corefile;
 use present::{as_json, as_text};
 
@@ -40,7 +40,64 @@ struct Explanation {
     answered: ExplainedReply,
 }
 
-pub fn main(args: ExplainArgs) -> ExitCode {
+/// Show the answer to a query, and why
+///
+/// Runs one query through the server block and the plugins of a Corefile, without opening any port, and prints what
+/// each plugin decided. Takes at most 10 seconds, even if a data source does not respond.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  rhumb explain web.shop.example --conf Corefile
+  rhumb explain web.shop.example AAAA --conf Corefile --client 10.1.2.3
+  rhumb explain web.shop.svc.cluster.local --kubeconfig ~/.kube/config --context test
+  rhumb explain version.bind TXT --class CH --conf Corefile
+
+The kubernetes plugin reads its cluster from the first of:
+  --kubeconfig, --context    override the Corefile, unless it names manifests
+  the Corefile               manifests, kubeconfig or endpoint
+  $KUBECONFIG                the first of its files that exists
+  the pod                    its service account
+
+Exit codes:
+  0    explained from complete data; a name reported as missing does not exist
+  1    wrong usage, a Corefile with errors, or an unreadable kubeconfig
+  2    a data source is incomplete or did not respond in time; the answer is not reliable")]
+pub struct Args {
+    /// Name to query
+    pub name: String,
+    /// Record type to query
+    #[arg(value_name = "TYPE", default_value = "A")]
+    pub rtype: String,
+    /// Corefile to load; `stdin` reads standard input. Default: ./Corefile
+    #[arg(long, value_name = "FILE", default_value = "", hide_default_value = true)]
+    pub conf: String,
+    /// Read the cluster with this kubeconfig instead of the Corefile's
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig. Default: its current context
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+    /// Client address of the query
+    #[arg(long, value_name = "IP", default_value = "127.0.0.1")]
+    pub client: IpAddr,
+    /// Query over TCP instead of UDP
+    #[arg(long)]
+    pub tcp: bool,
+    /// Class of the query
+    #[arg(long, value_name = "CLASS", default_value = "IN")]
+    pub class: String,
+    /// Listener to query, such as `:53` or `127.0.0.1:53`. Default: the first
+    #[arg(long, value_name = "ADDRESS")]
+    pub server: Option<String>,
+    /// Port of server blocks without one
+    #[arg(short = 'p', long, value_name = "N", default_value_t = 53)]
+    pub dns_port: u16,
+    /// Output format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Output::Text)]
+    pub output: Output,
+}
+
+pub fn main(args: Args) -> ExitCode {
     // The query is not a client's, so it must not appear in logs.
     log::set_output(Box::new(std::io::sink()));
     let (deadline, output) = (Instant::now() + TIMEOUT, args.output);
@@ -83,7 +140,7 @@ impl Explanation {
     }
 }
 
-fn explain(args: &ExplainArgs, enter_stage: &dyn Fn(String)) -> Result<Explanation, String> {
+fn explain(args: &Args, enter_stage: &dyn Fn(String)) -> Result<Explanation, String> {
     let query = query(args)?;
     let corefile_name = if args.conf.is_empty() { "Corefile" } else { &args.conf };
     enter_stage(format!("reading {corefile_name}"));
@@ -115,7 +172,7 @@ fn explain(args: &ExplainArgs, enter_stage: &dyn Fn(String)) -> Result<Explanati
     Ok(Explanation { query, client, listener: service.label.clone(), other_listeners, answered })
 }
 
-fn query(args: &ExplainArgs) -> Result<Query, String> {
+fn query(args: &Args) -> Result<Query, String> {
     let name = NameBuf::parse(&args.name).map_err(|error| format!("{}: {error}", args.name))?;
     let rtype = Rtype::from_mnemonic(&args.rtype)
         .or_else(|| numbered(&args.rtype, "TYPE").map(Rtype))

@@ -6,7 +6,13 @@ use server::Availability;
 
 use super::print;
 
-pub fn main() -> ExitCode {
+/// List all plugins in the order of the chain
+///
+/// The plugins of a server block handle a query in this order, whatever their order in the Corefile.
+#[derive(clap::Args)]
+pub struct Args {}
+
+pub fn main(_: Args) -> ExitCode {
     let width = plugins::PLUGINS.iter().map(|spec| spec.name.len()).max().unwrap_or(0);
     let line = |spec: &server::PluginSpec| {
         let note = match spec.availability {

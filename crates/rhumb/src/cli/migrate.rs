@@ -8,12 +8,13 @@ use plugins::migrate::{Migrated, migrate};
 use serde_json::{Value, json};
 use server::{Input, log};
 
-use super::args::{CheckArgs, Output};
+use super::Output;
+use super::check::Args;
 use super::check::{Report, as_values, load};
 use super::{print, print_error};
 use crate::input::Corefile;
 
-pub fn main(args: &CheckArgs, port: &str) -> ExitCode {
+pub fn main(args: &Args, port: &str) -> ExitCode {
     let [file] = &args.files[..] else {
         return print_error("--migrate takes one file at a time: the result goes to standard output");
     };

@@ -1,12 +1,15 @@
 //! The command line: CoreDNS's flags or subcommands, and their dispatch.
+//!
+//! A subcommand is a file with `Args`, whose doc comments are its help and manual page, and `main`.
 
-mod args;
 mod check;
+mod completions;
 mod coredns;
 mod example;
 mod explain;
 mod go_flags;
 mod list;
+mod man;
 mod migrate;
 mod serve;
 
@@ -14,53 +17,94 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{Parser, Subcommand, ValueEnum};
 
-use args::{Args, Command};
+/// Makes the enum of subcommands that clap parses, and its dispatch.
+macro_rules! commands {
+    ($($name:ident($module:ident),)*) => {
+        #[derive(Subcommand)]
+        enum Command {
+            $($name($module::Args),)*
+        }
+
+        impl Command {
+            fn run(self) -> ExitCode {
+                match self {
+                    $(Command::$name(args) => $module::main(args),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Serve(serve),
+    Check(check),
+    Explain(explain),
+    Plugins(list),
+    Example(example),
+    Completions(completions),
+    Man(man),
+}
+
+/// A DNS server configured by CoreDNS's Corefile.
+///
+/// With CoreDNS's flags, or without arguments, rhumb behaves like CoreDNS: it serves the Corefile named by -conf, else
+/// ./Corefile, else a default with the plugins whoami and log. The subcommands are Rhumb's own.
+#[derive(Parser)]
+#[command(
+    name = "rhumb",
+    version,
+    disable_version_flag = true,
+    subcommand_required = true,
+    max_term_width = 100
+)]
+#[command(after_help = "CoreDNS's flags: -conf FILE, -dns.port N, -p N, -pidfile FILE, -plugins, \
+                        -quiet, -version, -log-format text|json")]
+#[command(after_long_help = "\
+Examples:
+  rhumb example                          serve an example on port 1053 and print queries to try
+  rhumb check Corefile                   report errors and warnings in a Corefile
+  rhumb check --migrate old/Corefile     replace options that CoreDNS has removed
+  rhumb explain web.shop.example         show the answer of ./Corefile to a query, and why
+  rhumb serve --conf Corefile            serve a Corefile
+  rhumb -conf Corefile -dns.port 1053    the same on port 1053, with CoreDNS's flags
+
+CoreDNS's flags, with one dash or two:
+  -conf FILE           Corefile to load; `stdin` reads standard input
+  -dns.port N, -p N    port of server blocks without one (53)
+  -log-format FORMAT   text or json
+  -pidfile FILE        write the process ID to FILE
+  -plugins             list the available plugins
+  -quiet               print nothing at startup
+  -version             print the version
+
+Signals: TERM and INT stop (after lameduck), QUIT stops at once, USR1 and HUP reload the Corefile.")]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// Human-readable
+    Text,
+    /// Machine-readable
+    Json,
+}
 
 pub fn main(args: Vec<OsString>) -> ExitCode {
     if is_coredns_form(&args) {
         let words: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
         return coredns::main(&words);
     }
-    let args = match Args::try_parse_from(args) {
-        Ok(args) => args,
+    match CommandLine::try_parse_from(args) {
+        Ok(line) => line.command.run(),
         Err(error) => {
             // Help goes to standard output with exit code 0. A failed write cannot be reported.
             let _ = error.print();
-            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+            if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
         }
-    };
-    match args.command {
-        Command::Serve(args) => serve::main(args),
-        Command::Check(args) => check::main(&args),
-        Command::Explain(args) => explain::main(args),
-        Command::Plugins => list::main(),
-        Command::Example(args) => example::main(&args),
-        Command::Completions { shell } => {
-            let mut text = Vec::new();
-            clap_complete::generate(shell, &mut Args::command(), "rhumb", &mut text);
-            print(&text)
-        }
-        Command::Man { command } => man(command.as_deref()),
-    }
-}
-
-/// Prints the manual page of rhumb or of one command.
-fn man(command: Option<&str>) -> ExitCode {
-    let mut page = Args::command();
-    // Sets the full names of the subcommands.
-    page.build();
-    if let Some(name) = command {
-        match page.find_subcommand(name) {
-            Some(command) => page = command.clone(),
-            None => return print_error(&format!("unknown command '{name}'; see rhumb --help")),
-        }
-    }
-    let mut text = Vec::new();
-    match clap_mangen::Man::new(page).render(&mut text) {
-        Ok(()) => print(&text),
-        Err(error) => print_error(&error.to_string()),
     }
 }
 

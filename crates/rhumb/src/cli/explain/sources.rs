@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use plugins::Kubeconfig;
 use server::{Config, FirstData};
 
-use crate::cli::args::ExplainArgs;
+use super::Args;
 
 /// Limit for all sources; a forwarded query needs the rest of [`super::TIMEOUT`].
 const DATA_TIMEOUT: Duration = Duration::from_secs(5);
@@ -18,7 +18,7 @@ const FAILING_TIMEOUT: Duration = Duration::from_secs(1);
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The kubeconfig named by the flags, else by the environment.
-pub fn kubeconfig(args: &ExplainArgs) -> Result<Option<Kubeconfig>, String> {
+pub fn kubeconfig(args: &Args) -> Result<Option<Kubeconfig>, String> {
     let context = args.context.clone();
     let over_corefile = args.kubeconfig.is_some() || context.is_some();
     match args.kubeconfig.clone().or_else(from_environment) {
