@@ -1,60 +1,63 @@
-//! The dial timeout: twice the moving average of dial times, between one second and thirty.
+//! Dialers: each connects to an endpoint and returns a byte stream. A transport is one file in `dial/`, one variant of
+//! [`Dialer`] and one line in [`Dialer::dial_by`]; a tunnel, like TLS, runs over another dialer.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+pub(crate) mod tcp;
+pub(crate) mod tls;
+
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
-const MIN: Duration = Duration::from_secs(1);
-const MAX: Duration = Duration::from_secs(30);
-/// The newest dial moves the average by the difference divided by this.
-const WEIGHT: f64 = 4.0;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::Instant;
 
-#[derive(Debug)]
-pub(crate) struct DialTime {
-    average: AtomicU64,
+use crate::Network;
+use crate::error::{Cause, Error, Op};
+pub use tls::Encryption;
+
+/// An address, and the source address of connections to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endpoint {
+    pub addr: SocketAddr,
+    pub source: Option<IpAddr>,
 }
 
-impl DialTime {
-    /// Starts with the maximum: a first dial over a slow network must not fail.
-    pub(crate) fn new() -> DialTime {
-        DialTime { average: AtomicU64::new(nanos(MAX / 2)) }
+impl Endpoint {
+    pub(crate) fn dial_error(&self, network: Network, cause: Cause) -> Error {
+        let from = self.source.map(|source| SocketAddr::new(source, 0));
+        Error::Net { op: Op::Dial, network, from, to: self.addr, cause }
+    }
+}
+
+/// How to connect to a peer.
+#[derive(Clone)]
+pub enum Dialer {
+    Tcp(Endpoint),
+    Tls(Box<Dialer>, Encryption),
+}
+
+/// A byte stream, plain or encrypted.
+pub(crate) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
+
+/// A byte stream to a peer, with the addresses of its ends.
+pub struct Connection {
+    pub(crate) bytes: Box<dyn Bytes>,
+    pub(crate) local: Option<SocketAddr>,
+    pub(crate) to: SocketAddr,
+}
+
+impl Dialer {
+    /// Connects, with all handshakes, within `limit`.
+    pub async fn dial(&self, limit: Duration) -> Result<Connection, Error> {
+        self.dial_by(Instant::now() + limit).await
     }
 
-    pub(crate) fn timeout(&self) -> Duration {
-        let average = Duration::from_nanos(self.average.load(Ordering::Relaxed));
-        if average < MIN {
-            MIN
-        } else if average < MAX / 2 {
-            2 * average
-        } else {
-            MAX
+    async fn dial_by(&self, deadline: Instant) -> Result<Connection, Error> {
+        match self {
+            Dialer::Tcp(endpoint) => tcp::dial(endpoint, deadline).await,
+            Dialer::Tls(over, encryption) => {
+                tls::dial(encryption, Box::pin(over.dial_by(deadline)).await?, deadline).await
+            }
         }
-    }
-
-    pub(crate) fn observe(&self, took: Duration) {
-        // Two concurrent dials may lose one observation, which does not matter for an estimate.
-        let average = self.average.load(Ordering::Relaxed) as f64;
-        let next = average + (took.as_nanos() as f64 - average) / WEIGHT;
-        self.average.store(next as u64, Ordering::Relaxed);
-    }
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn follows_the_average_within_bounds() {
-        let time = DialTime::new();
-        assert_eq!(time.timeout(), MAX);
-        time.observe(Duration::from_secs(3));
-        assert_eq!(time.timeout(), Duration::from_secs(24));
-        (0..20).for_each(|_| time.observe(Duration::from_millis(1)));
-        assert_eq!(time.timeout(), MIN);
-        (0..20).for_each(|_| time.observe(Duration::from_secs(30)));
-        assert_eq!(time.timeout(), MAX);
     }
 }

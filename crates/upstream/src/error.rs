@@ -24,6 +24,8 @@ pub enum Error {
     WrongQuestion,
     /// The reply matches the query but cannot be decoded.
     Malformed,
+    /// A message is larger than the session accepts.
+    TooLarge { size: u16, limit: u16 },
     /// The packet to be sent is not a query with one question.
     InvalidQuery,
 }
@@ -95,6 +97,9 @@ impl fmt::Display for Error {
             Error::Http { text, .. } => f.write_str(text),
             Error::WrongQuestion => f.write_str("the reply has another question than the query"),
             Error::Malformed => f.write_str("dns: malformed reply"),
+            Error::TooLarge { size, limit } => {
+                write!(f, "dns: a message of {size} octets exceeds the limit of {limit}")
+            }
             Error::InvalidQuery => f.write_str("proxy: invalid request"),
         }
     }

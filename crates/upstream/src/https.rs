@@ -17,11 +17,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
+use crate::dial::{self, Encryption, Endpoint};
 use crate::error::Error;
 use crate::pool::{Lease, Limits, Pool};
-use crate::question::{Question, Verdict};
-use crate::stream::{self, Encryption};
-use crate::upstream::UpstreamReply;
 use crate::{Answer, DohMethod, Network, Options, tls};
 
 const TYPE: &str = "application/dns-message";
@@ -34,6 +32,7 @@ const CLOSE_REASON_TIMEOUT: Duration = Duration::from_millis(100);
 type Body = Full<Bytes>;
 
 pub(crate) struct Https {
+    endpoint: Endpoint,
     encryption: Encryption,
     /// The name in the server's certificate, or its address.
     host: String,
@@ -95,6 +94,7 @@ impl Https {
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         let name = options.server_name.as_deref().map(|name| name.trim_end_matches('.').to_owned());
         Arc::new(Https {
+            endpoint: options.endpoint(),
             encryption: Encryption { config: Arc::new(config), name: encryption.name },
             host: name.unwrap_or_else(|| options.addr.to_string()),
             expire: limits.expire,
@@ -110,23 +110,22 @@ impl Https {
         self.set_http2_connection(None);
     }
 
-    /// Sends one query and reads the answer, with the dial, within `limit`.
+    /// Sends one query and reads the reply, with the dial, within `limit`. The reply has the id of the query.
     pub(crate) async fn exchange(
         self: &Arc<Self>,
-        options: &Options,
-        question: &Question<'_>,
+        packet: &[u8],
         method: DohMethod,
         limit: Duration,
-    ) -> Result<UpstreamReply, Error> {
+    ) -> Result<Answer, Error> {
         let operation = match method {
             DohMethod::Post => "Post",
             DohMethod::Get => "Get",
         };
         let failed = |text: String, timeout| {
-            let text = format!("{operation} \"https://{}{PATH}\": {text}", options.addr);
+            let text = format!("{operation} \"https://{}{PATH}\": {text}", self.endpoint.addr);
             Error::Http { text, timeout }
         };
-        let query = timeout(limit, self.query(options, question, method));
+        let query = timeout(limit, self.query(packet, method));
         let (mut message, local) = match query.await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(failed(error.to_string(), error.is_timeout())),
@@ -137,23 +136,15 @@ impl Https {
             }
         };
         // HTTP matches answers to queries, and some servers do not return the id.
-        if let (Some(reply_id), Some(id)) = (message.get_mut(..2), question.packet().get(..2)) {
+        if let (Some(reply_id), Some(id)) = (message.get_mut(..2), packet.get(..2)) {
             reply_id.copy_from_slice(id);
         }
-        match question.check(&mut message, true) {
-            Verdict::Unrelated | Verdict::Malformed => Err(Error::Malformed),
-            Verdict::WrongQuestion => Err(Error::WrongQuestion),
-            Verdict::Answer(rcode) => {
-                question.restore(&mut message);
-                Ok(UpstreamReply { answer: Answer { message, network: Network::Tcp, local }, rcode })
-            }
-        }
+        Ok(Answer { message, network: Network::Tcp, local })
     }
 
     async fn query(
         self: &Arc<Self>,
-        options: &Options,
-        question: &Question<'_>,
+        packet: &[u8],
         method: DohMethod,
     ) -> Result<(Vec<u8>, Option<SocketAddr>), Error> {
         let mut existing = self.existing();
@@ -161,9 +152,9 @@ impl Https {
             let is_existing = existing.is_some();
             let connection = match existing.take() {
                 Some(connection) => connection,
-                None => self.connect(options).await?,
+                None => self.connect().await?,
             };
-            match self.request(connection, question, method).await {
+            match self.request(connection, packet, method).await {
                 Ok(answer) => return check(answer),
                 // The server may close an idle connection at any time, and sending a query twice does no harm.
                 Err(_) if is_existing => self.set_http2_connection(None),
@@ -186,7 +177,7 @@ impl Https {
         self.http1_pool.take().map(Connection::Http1)
     }
 
-    async fn connect(self: &Arc<Self>, options: &Options) -> Result<Connection, Error> {
+    async fn connect(self: &Arc<Self>) -> Result<Connection, Error> {
         let _turn;
         if !self.is_http1_only.load(Ordering::Relaxed) {
             _turn = self.dialing.lock().await;
@@ -195,9 +186,9 @@ impl Https {
                 return Ok(connection);
             }
         }
-        let tcp = stream::connect(options).await?;
+        let tcp = dial::tcp::connect(&self.endpoint).await?;
         let local = tcp.local_addr().ok();
-        let tls = stream::handshake(&self.encryption, tcp).await?;
+        let tls = dial::tls::handshake(&self.encryption, tcp).await?;
         let is_http2 = tls.get_ref().1.alpn_protocol() == Some(b"h2");
         let bytes = TokioIo::new(tls);
         if is_http2 {
@@ -226,12 +217,12 @@ impl Https {
     async fn request(
         self: &Arc<Self>,
         connection: Connection,
-        question: &Question<'_>,
+        packet: &[u8],
         method: DohMethod,
     ) -> Result<HttpResponse, (hyper::Error, CloseReason)> {
         match connection {
             Connection::Http2(mut http2_connection) => {
-                let request = self.build(question, method, &format!("https://{}", self.host));
+                let request = self.build(packet, method, &format!("https://{}", self.host));
                 match http2_connection.send.send_request(request).await {
                     Ok(response) => {
                         Ok(HttpResponse { answer: read(response).await, local: http2_connection.local })
@@ -240,7 +231,7 @@ impl Https {
                 }
             }
             Connection::Http1(mut lease) => {
-                let request = self.build(question, method, "");
+                let request = self.build(packet, method, "");
                 let connection = &mut lease.socket;
                 let sent = match connection.send.ready().await {
                     Ok(()) => connection.send.send_request(request).await,
@@ -256,8 +247,7 @@ impl Https {
         }
     }
 
-    fn build(&self, question: &Question<'_>, method: DohMethod, base: &str) -> Request<Body> {
-        let packet = question.packet();
+    fn build(&self, packet: &[u8], method: DohMethod, base: &str) -> Request<Body> {
         let (method, uri, body) = match method {
             DohMethod::Post => (Method::POST, format!("{base}{PATH}"), Bytes::copy_from_slice(packet)),
             DohMethod::Get => {

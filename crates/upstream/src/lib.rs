@@ -16,16 +16,16 @@
 
 #![forbid(unsafe_code)]
 
-mod bailiwick;
-mod dial;
+pub mod dial;
+mod dial_time;
 mod error;
 mod health;
 mod https;
 mod measure;
 mod options;
+mod policy;
 mod pool;
-mod question;
-mod stream;
+pub mod session;
 mod tls;
 mod udp;
 mod upstream;

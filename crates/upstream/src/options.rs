@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use wire::NameBuf;
 
+use crate::dial::Endpoint;
+
 /// The network of a query and of its [`crate::Answer`]; TLS and HTTPS are TCP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Network {
@@ -96,5 +98,9 @@ impl Options {
             },
             mixed_case: false,
         }
+    }
+
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        Endpoint { addr: self.addr, source: self.source }
     }
 }

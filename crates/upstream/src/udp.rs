@@ -8,8 +8,7 @@ use tokio::net::UdpSocket;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::error::{Cause, Error, Op};
-use crate::question::{Question, Verdict};
-use crate::upstream::UpstreamReply;
+use crate::policy::{self, AcceptedAnswer, Question};
 use crate::{Answer, Network};
 
 /// A socket is replaced after this many queries, so that guessing its port is not worthwhile.
@@ -60,7 +59,7 @@ pub(crate) async fn exchange(
     size: u16,
     write_timeout: Duration,
     read_timeout: Duration,
-) -> Result<UpstreamReply, Error> {
+) -> Result<AcceptedAnswer, Error> {
     let local = socket.local_addr().ok();
     let failed = |op, cause| Error::Net { op, network: Network::Udp, from: local, to, cause };
     match timeout(write_timeout, socket.send(question.packet())).await {
@@ -69,7 +68,7 @@ pub(crate) async fn exchange(
         Ok(Ok(_)) => {}
     }
     let deadline = Instant::now() + read_timeout;
-    let size = reply_limit(size);
+    let size = policy::datagram_limit(size);
     // One octet more than the limit, to recognize a packet that was truncated on receipt.
     let mut message = Vec::with_capacity(size + 1);
     loop {
@@ -79,32 +78,9 @@ pub(crate) async fn exchange(
             Ok(Err(error)) => return Err(failed(Op::Read, Cause::system("read", &error))),
             Ok(Ok(_)) => {}
         }
-        if let Some(reply) = check_reply(&mut message, local, question, size) {
+        let answer = Answer { message: std::mem::take(&mut message), network: Network::Udp, local };
+        if let Some(reply) = policy::check(question, answer, size) {
             return reply;
         }
     }
-}
-
-/// The maximum size of a reply to the client, in octets.
-pub(crate) fn reply_limit(size: u16) -> usize {
-    usize::from(size.max(512))
-}
-
-/// Makes an answer of a packet; None if it does not belong to the question.
-pub(crate) fn check_reply(
-    message: &mut Vec<u8>,
-    local: Option<SocketAddr>,
-    question: &Question<'_>,
-    size: usize,
-) -> Option<Result<UpstreamReply, Error>> {
-    let whole = message.len() <= size;
-    let rcode = match question.check(message, whole) {
-        Verdict::Unrelated => return None,
-        Verdict::WrongQuestion => return Some(Err(Error::WrongQuestion)),
-        Verdict::Answer(rcode) => rcode,
-        Verdict::Malformed => question.truncate(message),
-    };
-    question.restore(message);
-    let answer = Answer { message: std::mem::take(message), network: Network::Udp, local };
-    Some(Ok(UpstreamReply { answer, rcode }))
 }

@@ -4,18 +4,17 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::UdpSocket;
-use wire::Rcode;
-
-use crate::dial::DialTime;
+use crate::dial::{Dialer, Encryption};
+use crate::dial_time::DialTime;
 use crate::health::{self, Prober};
 use crate::https::Https;
 use crate::measure::{Measure, Proto};
+use crate::policy::{self, AcceptedAnswer, Question};
 use crate::pool::{Lease, Limits, Pool};
-use crate::question::Question;
-use crate::stream::{self, Connection, Encryption};
+use crate::session::{MessageLimits, Messages, Session};
 use crate::worker_udp::{self, WorkerReply, WorkerState};
 use crate::{DohMethod, Error, Network, Options, Scheme, tls, udp};
+use tokio::net::UdpSocket;
 
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -24,8 +23,9 @@ pub struct Upstream {
     label: String,
     udp: Arc<Pool<UdpSocket>>,
     worker_state: Arc<WorkerState>,
-    streams: Arc<Pool<Connection>>,
-    encryption: Option<Encryption>,
+    sessions: Arc<Pool<Session>>,
+    /// None if there is no TLS configuration.
+    dialer: Option<Dialer>,
     https: Option<Arc<Https>>,
     dial_time: DialTime,
     prober: Prober,
@@ -41,12 +41,6 @@ pub struct Answer {
     pub network: Network,
     /// The local address of the socket.
     pub local: Option<SocketAddr>,
-}
-
-/// An answer, and its rcode for the metrics.
-pub(crate) struct UpstreamReply {
-    pub(crate) answer: Answer,
-    pub(crate) rcode: Rcode,
 }
 
 impl Upstream {
@@ -68,8 +62,8 @@ impl Upstream {
         Arc::new(Upstream {
             udp: Pool::new(limits(udp::MAX_USES)),
             worker_state: Arc::default(),
-            streams: Pool::new(limits(u32::MAX)),
-            encryption,
+            sessions: Pool::new(limits(u32::MAX)),
+            dialer: dialer(&options, encryption),
             https,
             dial_time: DialTime::new(),
             prober: Prober::default(),
@@ -135,7 +129,7 @@ impl Upstream {
         self.prober.stop();
         self.worker_state.stop();
         self.udp.close();
-        self.streams.close();
+        self.sessions.close();
         if let Some(https) = &self.https {
             https.close();
         }
@@ -157,7 +151,7 @@ impl Upstream {
         Question::new(packet, self.options.mixed_case)
     }
 
-    async fn over_udp(&self, question: &Question<'_>, size: u16) -> Result<UpstreamReply, Error> {
+    async fn over_udp(&self, question: &Question<'_>, size: u16) -> Result<AcceptedAnswer, Error> {
         match self.over_worker_udp(question, size).await {
             Some(reply) => reply,
             None => Box::pin(self.over_pooled_udp(question, size)).await,
@@ -169,11 +163,11 @@ impl Upstream {
         &self,
         question: &Question<'_>,
         size: u16,
-    ) -> Option<Result<UpstreamReply, Error>> {
+    ) -> Option<Result<AcceptedAnswer, Error>> {
         let Options { addr, source, read_timeout, .. } = self.options;
         let state = &self.worker_state;
         let target = worker_udp::Target { state, addr, source, limits: self.udp.limits(), read_timeout };
-        let sent = match worker_udp::send(&target, question.packet(), udp::reply_limit(size))? {
+        let sent = match worker_udp::send(&target, question.packet(), policy::datagram_limit(size))? {
             Ok(sent) => sent,
             Err(error) => {
                 self.measure.miss(Proto::Udp);
@@ -188,8 +182,9 @@ impl Upstream {
             }
         }
         match sent.reply.await {
-            WorkerReply::Packet(mut bytes, socket) => {
-                let reply = udp::check_reply(&mut bytes, socket.local, question, udp::reply_limit(size));
+            WorkerReply::Packet(message, socket) => {
+                let answer = Answer { message, network: Network::Udp, local: socket.local };
+                let reply = policy::check(question, answer, policy::datagram_limit(size));
                 if !matches!(reply, Some(Ok(_))) {
                     worker_udp::retire(socket);
                 }
@@ -202,7 +197,7 @@ impl Upstream {
         }
     }
 
-    async fn over_pooled_udp(&self, question: &Question<'_>, size: u16) -> Result<UpstreamReply, Error> {
+    async fn over_pooled_udp(&self, question: &Question<'_>, size: u16) -> Result<AcceptedAnswer, Error> {
         let lease = match self.udp.take() {
             Some(lease) => {
                 self.measure.hit(Proto::Udp);
@@ -229,33 +224,34 @@ impl Upstream {
         question: &Question<'_>,
         proto: Proto,
         connect_by: Option<Instant>,
-    ) -> Result<UpstreamReply, Error> {
-        if let Some(mut lease) = self.streams.take() {
+    ) -> Result<AcceptedAnswer, Error> {
+        if let Some(mut lease) = self.sessions.take() {
             self.measure.hit(proto);
-            match lease.socket.exchange(question, WRITE_TIMEOUT, self.options.read_timeout).await {
+            match ask(&mut lease.socket, question).await {
                 Ok(reply) => {
-                    self.streams.put(lease);
+                    self.sessions.put(lease);
                     return Ok(reply);
                 }
                 // The upstream may close an idle connection at any time; it has not seen the query.
-                Err(failure) if failure.unanswered => {}
-                Err(failure) => return Err(failure.error),
+                Err(_) if lease.socket.is_unanswered() => {}
+                Err(error) => return Err(error),
             }
         }
         self.measure.miss(proto);
         let start = Instant::now();
         let usual = self.dial_time.timeout();
         let limit = connect_by.map_or(usual, |end| usual.min(end.saturating_duration_since(start)));
-        let dialed = stream::dial(&self.options, self.encryption.as_ref(), limit).await;
+        let dialed = self.dial(limit, WRITE_TIMEOUT, self.options.read_timeout).await;
         self.dial_time.observe(start.elapsed());
         let mut lease = Lease::new(dialed?);
-        match lease.socket.exchange(question, WRITE_TIMEOUT, self.options.read_timeout).await {
-            Ok(reply) => {
-                self.streams.put(lease);
-                Ok(reply)
-            }
-            Err(failure) => Err(failure.error),
-        }
+        let reply = ask(&mut lease.socket, question).await?;
+        self.sessions.put(lease);
+        Ok(reply)
+    }
+
+    async fn dial(&self, limit: Duration, write: Duration, read: Duration) -> Result<Session, Error> {
+        let dialer = self.dialer.as_ref().ok_or_else(no_tls)?;
+        Ok(Session::new(dialer.dial(limit).await?, MessageLimits::new(write, read)))
     }
 
     /// With the id 0, which HTTP caches need (RFC 8484 §4.1): encryption protects against forged replies.
@@ -264,10 +260,11 @@ impl Upstream {
         packet: &[u8],
         method: DohMethod,
         limit: Duration,
-    ) -> Result<UpstreamReply, Error> {
-        let Some(https) = &self.https else { return Err(Error::Tls("no configuration".into())) };
+    ) -> Result<AcceptedAnswer, Error> {
+        let https = self.https.as_ref().ok_or_else(no_tls)?;
         let question = Question::with_id(packet, 0)?;
-        https.exchange(&self.options, &question, method, limit).await
+        let answer = https.exchange(question.packet(), method, limit).await?;
+        policy::check(&question, answer, usize::MAX).unwrap_or(Err(Error::Malformed))
     }
 
     /// Sends one probe over a new socket: a pool of dead connections must not hide that the upstream is back. Any reply
@@ -285,18 +282,41 @@ impl Upstream {
                 }
             },
             Scheme::Dns | Scheme::Tls => {
-                match stream::dial(options, self.encryption.as_ref(), health::DIAL_TIMEOUT).await {
+                match self.dial(health::DIAL_TIMEOUT, health::TIMEOUT, health::TIMEOUT).await {
                     Err(error) => Err(error),
-                    Ok(mut connection) => connection
-                        .exchange(&question, health::TIMEOUT, health::TIMEOUT)
-                        .await
-                        .map_err(|failure| failure.error),
+                    Ok(mut session) => ask(&mut session, &question).await,
                 }
             }
             Scheme::Https => self.over_https(&packet, DohMethod::Post, health::TIMEOUT).await,
         };
         matches!(result, Ok(_) | Err(Error::WrongQuestion | Error::Malformed))
     }
+}
+
+/// Sends a question over a session; skips messages that do not belong to it.
+async fn ask(session: &mut Session, question: &Question<'_>) -> Result<AcceptedAnswer, Error> {
+    session.send(question.packet()).await?;
+    let deadline = tokio::time::Instant::now() + session.limits().read_timeout;
+    loop {
+        let mut message = Vec::new();
+        session.receive_by(deadline, &mut message).await?;
+        let answer = Answer { message, network: Network::Tcp, local: session.connection().local };
+        if let Some(reply) = policy::check(question, answer, usize::MAX) {
+            return reply;
+        }
+    }
+}
+
+fn dialer(options: &Options, encryption: Option<Encryption>) -> Option<Dialer> {
+    let tcp = Dialer::Tcp(options.endpoint());
+    match options.scheme {
+        Scheme::Dns => Some(tcp),
+        Scheme::Tls | Scheme::Https => Some(Dialer::Tls(Box::new(tcp), encryption?)),
+    }
+}
+
+fn no_tls() -> Error {
+    Error::Tls("no configuration".into())
 }
 
 /// TLS for the schemes that use it. Without a configuration it reads the system's root certificates, which is slow
@@ -309,5 +329,5 @@ fn encryption(options: &Options) -> Option<Encryption> {
         Some(config) => Arc::clone(config),
         None => Arc::new(tls::tls_config(&[]).ok()?),
     };
-    Some(Encryption { config, name: tls::server_name(options.server_name.as_deref(), options.addr) })
+    Some(Encryption::new(config, options.server_name.as_deref(), options.addr))
 }

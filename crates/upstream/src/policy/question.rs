@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 use wire::{Flags, NameBuf, Query, Rcode, Reply};
 
+use super::bailiwick::BailiwickFilter;
 use crate::Error;
-use crate::bailiwick::BailiwickFilter;
 
 /// Id, flags and counts.
 const HEADER: usize = 12;
