@@ -30,7 +30,6 @@ mod tls;
 mod udp;
 mod upstream;
 mod verifier;
-mod worker_udp;
 
 pub use error::Error;
 pub use options::{DohMethod, Health, Network, Options, Scheme};

@@ -49,10 +49,6 @@ impl<C: Send + 'static> Pool<C> {
         Arc::new(Pool { limits, state: Mutex::new(state) })
     }
 
-    pub(crate) fn limits(&self) -> Limits {
-        self.limits
-    }
-
     /// The socket that was idle longest, so that source ports rotate.
     pub(crate) fn take(&self) -> Option<Lease<C>> {
         let now = Instant::now();

@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 use crate::dial::{Dialer, Encryption};
 use crate::dial_time::DialTime;
+use crate::error::{Cause, Op};
 use crate::health::{self, Prober};
 use crate::https::Https;
 use crate::measure::{Measure, Proto};
 use crate::policy::{self, AcceptedAnswer, Question};
 use crate::pool::{Lease, Limits, Pool};
 use crate::session::{MessageLimits, Messages, Session};
-use crate::worker_udp::{self, WorkerReply, WorkerState};
-use crate::{DohMethod, Error, Network, Options, Scheme, tls, udp};
-use tokio::net::UdpSocket;
+use crate::udp::{self, Target, UdpReply, UdpState};
+use crate::{DohMethod, Error, Network, Options, Scheme, tls};
 
 const WRITE_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub struct Upstream {
     options: Options,
     label: String,
-    udp: Arc<Pool<UdpSocket>>,
-    worker_state: Arc<WorkerState>,
+    udp: Arc<UdpState>,
+    udp_limits: Limits,
     sessions: Arc<Pool<Session>>,
     /// None if there is no TLS configuration.
     dialer: Option<Dialer>,
@@ -60,8 +60,8 @@ impl Upstream {
             _ => None,
         };
         Arc::new(Upstream {
-            udp: Pool::new(limits(udp::MAX_USES)),
-            worker_state: Arc::default(),
+            udp: Arc::default(),
+            udp_limits: limits(udp::MAX_USES),
             sessions: Pool::new(limits(u32::MAX)),
             dialer: dialer(&options, encryption),
             https,
@@ -127,8 +127,7 @@ impl Upstream {
     /// use a new socket.
     pub fn stop(&self) {
         self.prober.stop();
-        self.worker_state.stop();
-        self.udp.close();
+        self.udp.stop();
         self.sessions.close();
         if let Some(https) = &self.https {
             https.close();
@@ -152,71 +151,95 @@ impl Upstream {
     }
 
     async fn over_udp(&self, question: &Question<'_>, size: u16) -> Result<AcceptedAnswer, Error> {
-        match self.over_worker_udp(question, size).await {
+        let limit = policy::datagram_limit(size);
+        match self.over_worker_udp(question, limit).await {
             Some(reply) => reply,
-            None => Box::pin(self.over_pooled_udp(question, size)).await,
+            // Boxed, so that the future of a worker's query does not contain it.
+            None => {
+                let target = self.udp_target(self.options.read_timeout, self.udp.is_stopped());
+                Box::pin(self.over_udp_thread(&target, question, limit)).await
+            }
         }
+    }
+
+    fn udp_target(&self, read_timeout: Duration, own_socket: bool) -> Target<'_> {
+        let endpoint = self.options.endpoint();
+        Target { state: &self.udp, endpoint, limits: self.udp_limits, read_timeout, own_socket }
     }
 
     /// Over sockets of the worker's own thread. None if that is not possible.
     async fn over_worker_udp(
         &self,
         question: &Question<'_>,
-        size: u16,
+        limit: usize,
     ) -> Option<Result<AcceptedAnswer, Error>> {
-        let Options { addr, source, read_timeout, .. } = self.options;
-        let state = &self.worker_state;
-        let target = worker_udp::Target { state, addr, source, limits: self.udp.limits(), read_timeout };
-        let sent = match worker_udp::send(&target, question.packet(), policy::datagram_limit(size))? {
+        let target = self.udp_target(self.options.read_timeout, false);
+        let sent = match udp::send(&target, question.packet(), limit)? {
             Ok(sent) => sent,
             Err(error) => {
                 self.measure.miss(Proto::Udp);
                 return Some(Err(error));
             }
         };
-        match sent.dialed {
+        self.count_udp(sent.dialed);
+        self.check_udp(sent.reply.await, question, limit, udp::retire)
+    }
+
+    /// Over sockets of the UDP thread, for tasks of tokio.
+    async fn over_udp_thread(
+        &self,
+        target: &Target<'_>,
+        question: &Question<'_>,
+        limit: usize,
+    ) -> Result<AcceptedAnswer, Error> {
+        // A socket that failed before it sent the query is closed; the next one is new.
+        for _ in 0..2 {
+            let finished = udp::thread::exchange(target, question.packet()).await.inspect_err(|_| {
+                self.measure.miss(Proto::Udp);
+            })?;
+            self.count_udp(finished.dialed);
+            if let Some(reply) = self.check_udp(finished.reply, question, limit, udp::thread::retire) {
+                return reply;
+            }
+        }
+        let cause = Cause::System("write", "no buffer space available".into());
+        let to = target.endpoint.addr;
+        Err(Error::Net { op: Op::Write, network: Network::Udp, from: None, to, cause })
+    }
+
+    fn count_udp(&self, dialed: Option<Duration>) {
+        match dialed {
             None => self.measure.hit(Proto::Udp),
             Some(took) => {
                 self.measure.miss(Proto::Udp);
                 self.dial_time.observe(took);
             }
         }
-        match sent.reply.await {
-            WorkerReply::Packet(message, socket) => {
+    }
+
+    /// None if the query could not be completed on its thread.
+    fn check_udp(
+        &self,
+        reply: UdpReply,
+        question: &Question<'_>,
+        limit: usize,
+        retire: impl FnOnce(udp::SocketRef),
+    ) -> Option<Result<AcceptedAnswer, Error>> {
+        match reply {
+            UdpReply::Packet(message, socket) => {
                 let answer = Answer { message, network: Network::Udp, local: socket.local };
-                let reply = policy::check(question, answer, policy::datagram_limit(size));
+                let reply = policy::check(question, answer, limit);
                 if !matches!(reply, Some(Ok(_))) {
-                    worker_udp::retire(socket);
+                    retire(socket);
                 }
                 reply
             }
-            WorkerReply::Failed(op, cause, socket) => {
-                Some(Err(Error::Net { op, network: Network::Udp, from: socket.local, to: addr, cause }))
+            UdpReply::Failed(op, cause, socket) => {
+                let (from, to) = (socket.local, self.options.addr);
+                Some(Err(Error::Net { op, network: Network::Udp, from, to, cause }))
             }
-            WorkerReply::Unavailable => None,
+            UdpReply::Unavailable => None,
         }
-    }
-
-    async fn over_pooled_udp(&self, question: &Question<'_>, size: u16) -> Result<AcceptedAnswer, Error> {
-        let lease = match self.udp.take() {
-            Some(lease) => {
-                self.measure.hit(Proto::Udp);
-                lease
-            }
-            None => {
-                self.measure.miss(Proto::Udp);
-                let start = Instant::now();
-                let socket = udp::open_async(self.options.addr, self.options.source);
-                self.dial_time.observe(start.elapsed());
-                Lease::new(socket?)
-            }
-        };
-        let to = self.options.addr;
-        let answer =
-            udp::exchange(&lease.socket, to, question, size, WRITE_TIMEOUT, self.options.read_timeout)
-                .await?;
-        self.udp.put(lease);
-        Ok(answer)
     }
 
     async fn over_stream(
@@ -274,13 +297,12 @@ impl Upstream {
         let Ok(question) = Question::new(&packet, false) else { return false };
         let options = &self.options;
         let result = match options.scheme {
-            Scheme::Dns if !options.health.tcp => match udp::open_async(options.addr, options.source) {
-                Err(error) => Err(error),
-                Ok(socket) => {
-                    let (write, read) = (health::TIMEOUT, health::TIMEOUT);
-                    udp::exchange(&socket, options.addr, &question, 512, write, read).await
-                }
-            },
+            Scheme::Dns if !options.health.tcp => {
+                let target = self.udp_target(health::TIMEOUT, true);
+                return udp::thread::exchange(&target, question.packet())
+                    .await
+                    .is_ok_and(|finished| matches!(finished.reply, UdpReply::Packet(..)));
+            }
             Scheme::Dns | Scheme::Tls => {
                 match self.dial(health::DIAL_TIMEOUT, health::TIMEOUT, health::TIMEOUT).await {
                     Err(error) => Err(error),

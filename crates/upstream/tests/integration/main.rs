@@ -11,4 +11,5 @@ mod secure_server;
 mod tcp;
 mod tls;
 mod udp;
+mod udp_thread;
 mod worker_udp;

@@ -7,14 +7,12 @@ use net::RecvBatch;
 use rustix::io::Errno;
 
 use super::exchanges::{ExchangeEnd, Exchanges};
-use super::id;
 use super::slots::Key;
 use super::sockets::Sockets;
+use super::{Capacity, id};
 
 /// Replies received with one system call.
 const BATCH: usize = 16;
-/// The largest reply received here; queries of clients that accept larger ones use a pooled socket.
-pub(super) const MAX_REPLY: usize = 4096;
 /// This many full batches on one socket are a flood: it never has as many queries in flight.
 const MAX_FULL_BATCHES: usize = 8;
 /// Id, flags and counts.
@@ -29,11 +27,12 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    pub fn new() -> Traffic {
+    pub fn new(capacity: Capacity) -> Traffic {
         Traffic {
-            sockets: Sockets::default(),
+            sockets: Sockets::new(capacity.max_in_flight),
             exchanges: Exchanges::default(),
-            incoming: RecvBatch::new(BATCH, MAX_REPLY + 1),
+            // One octet more, to recognize a packet that was truncated on receipt.
+            incoming: RecvBatch::new(BATCH, capacity.max_reply + 1),
             unsent: Vec::new(),
         }
     }

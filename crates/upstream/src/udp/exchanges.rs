@@ -4,8 +4,12 @@ use std::io;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use tokio::sync::oneshot;
+
 use super::SocketRef;
+use super::reply::UdpReply;
 use super::slots::{Key, Slots};
+use super::thread::{Finished, Outcome};
 
 /// How an exchange ended.
 #[derive(Debug)]
@@ -28,8 +32,19 @@ struct Exchange {
     /// Its neighbours in the queue, while it is in flight.
     previous: Option<Key>,
     next: Option<Key>,
-    waker: Option<Waker>,
+    waiter: Waiter,
     end: Option<ExchangeEnd>,
+}
+
+/// Who waits for the end of an exchange.
+#[derive(Default)]
+enum Waiter {
+    #[default]
+    Nobody,
+    /// A future of this thread.
+    Future(Waker),
+    /// A task on another thread, which is told everything at once; also how long its socket took to open.
+    Task(oneshot::Sender<Outcome>, Option<Duration>),
 }
 
 /// The exchanges with the same timeout, in the order they began, which is the order of their deadlines.
@@ -62,7 +77,7 @@ impl Exchanges {
             queue,
             previous,
             next: None,
-            waker: None,
+            waiter: Waiter::Nobody,
             end: None,
         });
         self.join(queue, previous, Some(key));
@@ -73,17 +88,35 @@ impl Exchanges {
     /// Ends an exchange and schedules its waker. No effect if it has ended before.
     pub fn end(&mut self, key: Key, end: ExchangeEnd) {
         let Some(exchange) = self.all.get(key).filter(|exchange| exchange.end.is_none()) else { return };
+        match std::mem::take(&mut exchange.waiter) {
+            Waiter::Nobody => {}
+            Waiter::Future(waker) => self.woken.push(waker),
+            Waiter::Task(sender, dialed) => {
+                let reply = UdpReply::new(end, exchange.socket_ref);
+                self.unlink(key);
+                self.all.remove(key);
+                // A task that was dropped needs no reply.
+                let _ = sender.send(Ok(Finished { dialed, reply }));
+                return;
+            }
+        }
         exchange.end = Some(end);
-        self.woken.extend(exchange.waker.take());
         self.unlink(key);
+    }
+
+    /// Sends the end of an exchange to a task.
+    pub fn notify(&mut self, key: Key, sender: oneshot::Sender<Outcome>, dialed: Option<Duration>) {
+        if let Some(exchange) = self.all.get(key) {
+            exchange.waiter = Waiter::Task(sender, dialed);
+        }
     }
 
     /// Removes an exchange that has ended and returns its end; otherwise stores `waker`.
     pub fn poll(&mut self, key: Key, waker: &Waker) -> Polled {
         let Some(exchange) = self.all.get(key) else { return Polled::Unknown };
         let Some(end) = exchange.end.take() else {
-            if !exchange.waker.as_ref().is_some_and(|known| known.will_wake(waker)) {
-                exchange.waker = Some(waker.clone());
+            if !matches!(&exchange.waiter, Waiter::Future(known) if known.will_wake(waker)) {
+                exchange.waiter = Waiter::Future(waker.clone());
             }
             return Polled::Pending;
         };

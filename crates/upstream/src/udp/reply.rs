@@ -10,13 +10,29 @@ use super::slots::Key;
 use super::{Client, SocketRef};
 use crate::error::{Cause, Op};
 
-/// The result of a query on a worker.
-pub(crate) enum WorkerReply {
+/// The result of a query.
+pub(crate) enum UdpReply {
     /// A reply with the query's id, not checked any further.
     Packet(Vec<u8>, SocketRef),
     Failed(Op, Cause, SocketRef),
     /// The query cannot be completed on this thread.
     Unavailable,
+}
+
+impl UdpReply {
+    pub(super) fn new(end: ExchangeEnd, socket: SocketRef) -> UdpReply {
+        match end {
+            ExchangeEnd::Packet(bytes) => UdpReply::Packet(bytes, socket),
+            ExchangeEnd::TimedOut => UdpReply::Failed(Op::Read, Cause::Timeout, socket),
+            ExchangeEnd::ReadFailed(error) => {
+                UdpReply::Failed(Op::Read, Cause::system("read", &error), socket)
+            }
+            ExchangeEnd::SendFailed(error) => {
+                UdpReply::Failed(Op::Write, Cause::system("write", &error), socket)
+            }
+            ExchangeEnd::Unsent => UdpReply::Unavailable,
+        }
+    }
 }
 
 /// The future of the reply to a query.
@@ -37,10 +53,10 @@ impl ReplyFuture {
 }
 
 impl Future for ReplyFuture {
-    type Output = WorkerReply;
+    type Output = UdpReply;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<WorkerReply> {
-        let Some(client) = self.client() else { return Poll::Ready(WorkerReply::Unavailable) };
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<UdpReply> {
+        let Some(client) = self.client() else { return Poll::Ready(UdpReply::Unavailable) };
         let polled = client.traffic.borrow_mut().exchanges.poll(self.exchange, context.waker());
         let (end, socket) = match polled {
             Polled::Pending => {
@@ -48,20 +64,10 @@ impl Future for ReplyFuture {
                 return Poll::Pending;
             }
             Polled::Ended(end, socket) => (end, socket),
-            Polled::Unknown => return Poll::Ready(WorkerReply::Unavailable),
+            Polled::Unknown => return Poll::Ready(UdpReply::Unavailable),
         };
         self.done = true;
-        Poll::Ready(match end {
-            ExchangeEnd::Packet(bytes) => WorkerReply::Packet(bytes, socket),
-            ExchangeEnd::TimedOut => WorkerReply::Failed(Op::Read, Cause::Timeout, socket),
-            ExchangeEnd::ReadFailed(error) => {
-                WorkerReply::Failed(Op::Read, Cause::system("read", &error), socket)
-            }
-            ExchangeEnd::SendFailed(error) => {
-                WorkerReply::Failed(Op::Write, Cause::system("write", &error), socket)
-            }
-            ExchangeEnd::Unsent => WorkerReply::Unavailable,
-        })
+        Poll::Ready(UdpReply::new(end, socket))
     }
 }
 

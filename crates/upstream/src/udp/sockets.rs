@@ -5,23 +5,42 @@
 //! queries, or when one of them ended with anything but a good answer.
 
 use std::collections::VecDeque;
-use std::net::{SocketAddr, UdpSocket};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use net::Outbox;
 
-use super::WorkerState;
+use super::UdpState;
 use super::slots::{Key, Slots};
+use crate::dial::Endpoint;
+use crate::error::Cause;
 use crate::pool::Limits;
+use crate::{Error, Network};
 
-/// Maximum number of queries in flight on one socket: as many answers of the largest size fit into its receive buffer.
-pub(super) const MAX_IN_FLIGHT: usize = 16;
+/// Opens a socket: connected, so that the kernel drops packets from elsewhere and reports ICMP errors; bound to port 0,
+/// so that the kernel chooses a random source port.
+pub(super) fn open(endpoint: &Endpoint) -> Result<UdpSocket, Error> {
+    let any = match endpoint.addr {
+        SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    };
+    let failed =
+        |call| move |error: io::Error| endpoint.dial_error(Network::Udp, Cause::system(call, &error));
+    let socket = UdpSocket::bind((endpoint.source.unwrap_or(any), 0)).map_err(failed("bind"))?;
+    // By default Linux reports closed ports only, and a query to an unreachable network would run into its timeout.
+    // Where the option is not available, it does.
+    let _ = net::report_icmp_errors(&socket, endpoint.addr);
+    socket.connect(endpoint.addr).map_err(failed("connect"))?;
+    socket.set_nonblocking(true).map_err(failed("socket"))?;
+    Ok(socket)
+}
 
 /// One upstream, as seen from this thread.
 pub(super) struct Peer {
-    state: Weak<WorkerState>,
+    state: Weak<UdpState>,
     limits: Limits,
     /// Sockets with capacity, the one that was unused longest first, so that ports rotate.
     available: VecDeque<Key>,
@@ -51,10 +70,10 @@ pub(super) struct Socket {
     counted: bool,
 }
 
-#[derive(Default)]
 pub(super) struct Sockets {
     peers: Slots<Peer>,
     all: Slots<Socket>,
+    max_in_flight: usize,
 }
 
 impl Socket {
@@ -88,8 +107,9 @@ impl Socket {
         self.in_flight.iter().any(|(_, exchange)| !self.unsent.contains(exchange))
     }
 
-    fn has_capacity(&self) -> bool {
-        self.in_flight.len() < MAX_IN_FLIGHT
+    /// No further query uses this socket; it is closed after those in flight.
+    pub fn retire(&mut self) {
+        self.retired = true;
     }
 
     fn is_good(&self, limits: &Limits, now: Instant) -> bool {
@@ -105,7 +125,7 @@ impl Socket {
     }
 
     /// Removes the socket from the shared count of idle ones, before it is used or closed.
-    fn uncount_idle(&mut self, state: &Weak<WorkerState>) {
+    fn uncount_idle(&mut self, state: &Weak<UdpState>) {
         if std::mem::take(&mut self.counted)
             && let Some(state) = state.upgrade()
         {
@@ -135,8 +155,12 @@ impl Peer {
 }
 
 impl Sockets {
+    pub fn new(max_in_flight: usize) -> Sockets {
+        Sockets { peers: Slots::default(), all: Slots::default(), max_in_flight }
+    }
+
     /// The peer of an upstream; new ones are added, and those of dropped upstreams removed.
-    pub fn peer(&mut self, state: &Arc<WorkerState>, limits: &Limits) -> Key {
+    pub fn peer(&mut self, state: &Arc<UdpState>, limits: &Limits) -> Key {
         if let Some(known) = self.peers.find(|peer| peer.state.as_ptr() == Arc::as_ptr(state)) {
             return known;
         }
@@ -164,12 +188,13 @@ impl Sockets {
 
     /// The socket for a query with this id: that of the current batch, or else the one that was unused longest.
     pub fn choose(&mut self, peer: Key, id: u16, now: Instant) -> Option<Key> {
-        let Sockets { peers, all } = self;
+        let Sockets { peers, all, max_in_flight } = self;
+        let has_capacity = |socket: &Socket| socket.in_flight.len() < *max_in_flight;
         let peer = peers.get(peer)?;
         let Peer { limits, current, available, state, .. } = peer;
         if let Some(current) = *current
             && let Some(socket) = all.get(current)
-            && socket.has_capacity()
+            && has_capacity(socket)
             && !socket.has_id(id)
             && socket.is_good(limits, now)
         {
@@ -186,7 +211,7 @@ impl Sockets {
                 if socket.in_flight.is_empty() {
                     all.remove(key);
                 }
-            } else if socket.has_capacity() {
+            } else if has_capacity(socket) {
                 socket.listed = true;
                 available.push_back(key);
                 if !socket.has_id(id) {
@@ -206,7 +231,7 @@ impl Sockets {
             socket,
             outbox: Outbox::default(),
             unsent: Vec::new(),
-            in_flight: Vec::with_capacity(MAX_IN_FLIGHT),
+            in_flight: Vec::with_capacity(self.max_in_flight),
             peer,
             created: now,
             used: now,
@@ -234,14 +259,14 @@ impl Sockets {
     /// Retires a socket: no further query uses it.
     pub fn retire(&mut self, key: Key, now: Instant) {
         if let Some(socket) = self.all.get(key) {
-            socket.retired = true;
+            socket.retire();
             self.release(key, now);
         }
     }
 
     /// Called when an exchange on this socket has ended: makes the socket available again, or closes it.
     pub fn release(&mut self, key: Key, now: Instant) {
-        let Sockets { peers, all } = self;
+        let Sockets { peers, all, .. } = self;
         let Some(socket) = all.get(key) else { return };
         let idle = socket.in_flight.is_empty();
         if let Some(peer) = peers.get(socket.peer)
@@ -269,7 +294,7 @@ impl Sockets {
     /// Closes sockets that have been idle for too long, or whose upstream was stopped or dropped. Returns the time of the
     /// next sweep.
     pub fn sweep(&mut self, now: Instant) -> Option<Instant> {
-        let Sockets { peers, all } = self;
+        let Sockets { peers, all, .. } = self;
         let mut next = None;
         for peer in peers.iter_mut() {
             let Some(due) = peer.sweep else { continue };
