@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use crate::Network;
+use crate::tsig::TsigError;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -26,6 +27,8 @@ pub enum Error {
     Malformed,
     /// A message is larger than the session accepts.
     TooLarge { size: u16, limit: u16 },
+    /// The signature of a message is not accepted, here or by the peer.
+    Tsig(TsigError),
     /// The packet to be sent is not a query with one question.
     InvalidQuery,
 }
@@ -100,6 +103,7 @@ impl fmt::Display for Error {
             Error::TooLarge { size, limit } => {
                 write!(f, "dns: a message of {size} octets exceeds the limit of {limit}")
             }
+            Error::Tsig(error) => error.fmt(f),
             Error::InvalidQuery => f.write_str("proxy: invalid request"),
         }
     }

@@ -11,7 +11,7 @@ use crate::dial::Connection;
 use crate::error::{Cause, Error, Op};
 use crate::{Network, tls};
 
-/// Sends and receives whole messages.
+/// Sends and receives whole messages. [`Session`] is the plain one; [`crate::tsig::SignedSession`] wraps another.
 pub trait Messages: Send {
     fn send(&mut self, message: &[u8]) -> impl Future<Output = Result<(), Error>> + Send;
 

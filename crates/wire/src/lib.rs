@@ -13,6 +13,7 @@ mod code;
 mod compress;
 mod edns;
 pub mod layout;
+pub mod message;
 mod name;
 pub mod octets;
 mod present;
