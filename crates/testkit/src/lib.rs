@@ -3,7 +3,7 @@
 //! - [`peers`] finds (or builds) the real CoreDNS, etcd, kube-apiserver and others;
 //!   [`process`] runs them, [`ports`] reserves ports, [`network`] makes network namespaces.
 //! - [`dns_server`] starts CoreDNS or Rhumb from a Corefile, [`verdict`] checks whether they accept it; [`cluster`]
-//!   starts a Kubernetes API server.
+//!   starts a Kubernetes API server, [`authority`] Knot DNS or BIND.
 //! - [`query`] generates queries from a seed, [`client`] sends them, [`compare`] compares the replies of two servers
 //!   and [`logs`] their query logs.
 //! - [`scripted_upstream`], [`scripted_api`] and [`http_receiver`] are fake peers of a server.
@@ -13,6 +13,7 @@
 //! All servers listen on loopback and are stopped by their process id.
 
 pub mod alloc;
+pub mod authority;
 pub mod certificate;
 pub mod client;
 pub mod cluster;

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod ask;
+mod authority;
 mod bailiwick;
+mod faulty_proxy;
 mod health;
 mod https;
 mod reactor;
