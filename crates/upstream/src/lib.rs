@@ -1,14 +1,19 @@
-//! The DNS client: an [`Upstream`] is one address that is queried over UDP, TCP, TLS or HTTPS.
+//! The DNS client: an [`Upstream`] answers questions over UDP, TCP, TLS or HTTPS; transfers, updates and NOTIFY run over
+//! sessions.
 //!
 //! ```text
-//! exchange ──question (fresh id, 0x20)──→ pool ──→ udp | stream (TCP, TLS) | https
-//!    │                                      ▲         │ one query in flight per socket, everything
-//!    │                                      └─put─────┘ has a deadline
-//!    └─ UDP, on a worker's thread ───→ worker_udp: a few queries share a socket, in batches, without another thread
+//! question                                        transfer (axfr, ixfr)   request (update, notify)
+//!    │ fresh id, 0x20                                       │ rules of their own │
+//! Upstream::exchange ── policy: what a forwarder believes   └─────────┬──────────┘
+//!    │                                              tsig::SignedSession, if there is a key
+//!    ├─ udp: of the worker's thread, or udp::thread                   │
+//!    ├─ pool of sessions ─────────────────────────→ session: messages in order, deadlines, size
+//!    └─ https (messages, not bytes)                                   │
+//!                                                   dial: TCP, TLS over another dialer
 //! ```
 //!
 //! A reply is accepted if it comes from the upstream with the id of the query and repeats its question, and of such a
-//! reply only the records that belong to the question (`bailiwick.rs`).
+//! reply only the records that belong to the question (`policy.rs`).
 //!
 //! A socket returns to its pool only after a matching answer; any other end (a timeout, a cancelled future, an answer
 //! to another question) closes it, so that a late packet is never taken for an answer to the next query.

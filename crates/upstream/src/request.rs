@@ -1,4 +1,4 @@
-//! Requests that are not questions: UPDATE (RFC 2136) and NOTIFY (RFC 1996), over a session.
+//! Requests about a zone to its servers, over a session: UPDATE (RFC 2136), NOTIFY (RFC 1996) and the serial.
 
 use std::fmt;
 
@@ -24,6 +24,8 @@ pub enum RequestError {
     /// The receiver of the records rejects them.
     Sink(String),
 }
+
+pub(crate) const MALFORMED: RequestError = RequestError::Invalid("malformed record");
 
 impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -121,6 +123,24 @@ pub async fn notify<S: Messages>(
         request.writer.record(Section::Answer, soa);
     }
     request.exchange(session).await
+}
+
+/// The serial of the zone on this server.
+pub async fn serial<S: Messages>(session: &mut S, zone: Name<'_>) -> Result<u32, RequestError> {
+    let expected = Request::new(Opcode::QUERY, zone, Rtype::SOA).send(session).await?;
+    let mut message = Vec::new();
+    session.receive(&mut message).await?;
+    let mut reply = reader(&message)?;
+    expected.check(&mut reply, true)?;
+    while let Some((section, record)) = reply.record().map_err(|_| MALFORMED)? {
+        if section == Section::Answer
+            && record.owner.eq_ignore_case(zone)
+            && let Some(serial) = record.serial()
+        {
+            return Ok(serial);
+        }
+    }
+    Err(RequestError::Invalid("it has no SOA of the zone"))
 }
 
 /// A request about a zone.

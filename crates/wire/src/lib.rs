@@ -8,6 +8,8 @@
 //! packet ──parse──→ Query (question, flags, OPT)
 //! Reply (records in one arena) ──encode──→ packet, truncated to the client's limit
 //! ```
+//!
+//! [`message`] reads and writes everything else: transfers, updates, NOTIFY.
 
 mod code;
 mod compress;

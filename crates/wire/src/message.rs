@@ -15,10 +15,16 @@ pub struct Record<'a> {
 }
 
 impl Record<'_> {
-    /// The serial of a SOA record; None for other types.
+    /// The serial of a SOA record; None for other types, and for a SOA that is incomplete.
     pub fn serial(&self) -> Option<u32> {
-        let at = self.data.len().checked_sub(20).filter(|_| self.rtype == Rtype::SOA)?;
-        self.data[at..].first_chunk().map(|serial| u32::from_be_bytes(*serial))
+        if self.rtype != Rtype::SOA {
+            return None;
+        }
+        let mut name = NameBuf::root();
+        let mailbox = name.read(self.data, 0).ok()?;
+        let numbers = self.data.get(name.read(self.data, mailbox).ok()?..)?;
+        let serial = numbers.first_chunk().filter(|_| numbers.len() == 20)?;
+        Some(u32::from_be_bytes(*serial))
     }
 }
 

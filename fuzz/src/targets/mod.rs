@@ -4,14 +4,16 @@ pub mod corefile;
 pub mod packet;
 pub mod proxy;
 pub mod reply;
+pub mod transfer_reply;
 
 /// Panics when the code under test violates a property.
 pub type Check = fn(&[u8]);
 
 /// All targets; the name is also that of the binary, the folder in `corpus/` and the dictionary.
-pub const ALL: [(&str, Check); 4] = [
+pub const ALL: [(&str, Check); 5] = [
     ("corefile", corefile::check),
     ("packet", packet::check),
     ("proxy", proxy::check),
     ("reply", reply::check),
+    ("transfer_reply", transfer_reply::check),
 ];

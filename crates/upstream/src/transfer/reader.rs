@@ -7,11 +7,12 @@
 //!       SOA(n) records… SOA(n)                                                  the whole zone instead
 //! ```
 
+use wire::layout::{Field, layout};
 use wire::message::Record;
 use wire::{Class, Name, NameBuf, Opcode, Rtype, Section};
 
 use super::{Change, Outcome, TransferLimits};
-use crate::request::{Expected, RequestError, reader};
+use crate::request::{Expected, MALFORMED, RequestError, reader};
 
 /// Reads the messages of a transfer, without I/O.
 pub struct Reader {
@@ -72,7 +73,7 @@ impl Reader {
         expected.check(&mut reply, matches!(self.state, State::Start))?;
         let mut is_empty = true;
         loop {
-            let next = reply.record().map_err(|_| RequestError::Invalid("malformed record"))?;
+            let next = reply.record().map_err(|_| MALFORMED)?;
             let Some((section, record)) = next else { break };
             if section != Section::Answer {
                 continue;
@@ -168,6 +169,10 @@ fn check_record(record: &Record<'_>, zone: Name<'_>) -> Result<(), RequestError>
     }
     if record.rtype == Rtype::SOA && !record.owner.eq_ignore_case(zone) {
         return Err(RequestError::Invalid("a SOA is below the zone"));
+    }
+    // Only updates have records without data.
+    if record.data.is_empty() && layout(record.rtype) != [Field::Rest] {
+        return Err(RequestError::Invalid("a record has no data"));
     }
     // Types of queries and of messages, not of data (RFC 6895 §3.1).
     let is_meta = record.rtype == Rtype::OPT || (128..=255).contains(&record.rtype.0);

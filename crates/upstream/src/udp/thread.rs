@@ -149,7 +149,7 @@ impl Client {
         };
         let Request { ref state, endpoint, limits, read_timeout, own_socket, ref packet, .. } = request;
         let target = Target { state, endpoint, limits, read_timeout, own_socket };
-        let Some(id) = id(packet) else { return };
+        let Some(id) = id(packet).filter(|_| !request.reply.is_closed()) else { return };
         match self.begin(&target, id, packet) {
             Ok((exchange, dialed)) => {
                 self.traffic.borrow_mut().exchanges.notify(exchange, request.reply, dialed);

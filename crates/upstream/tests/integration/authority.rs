@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use testkit::authority::{Authority, AuthorityKey, AuthorityKind, SECONDARY_ZONE};
 use upstream::dial::{Dialer, Endpoint};
-use upstream::request::{Edit, Prerequisite, RequestError, notify, update};
+use upstream::request::{Edit, Prerequisite, RequestError, notify, serial, update};
 use upstream::session::{MessageLimits, Session};
 use upstream::transfer::{Change, Outcome, TransferLimits, axfr, ixfr};
 use upstream::tsig::{Algorithm, Key, SignedSession, TsigError};
@@ -150,6 +150,7 @@ async fn updates(kind: AuthorityKind, algorithm: &str) {
     let expected =
         ["-example.test. SOA", "-host-4.example.test. A", "+example.test. SOA", "+new.example.test. A"];
     assert_eq!(changes, expected);
+    assert_eq!(serial(&mut session, zone.as_name()).await, Ok(to));
     let nothing = ixfr(&mut session, zone.as_name(), to, &limits, |change| Err(format!("{change:?}"))).await;
     assert_eq!(nothing, Ok(Outcome::UpToDate { serial: to }));
     let unknown = ixfr(&mut session, zone.as_name(), 1, &limits, |_| Ok(())).await;
