@@ -23,8 +23,8 @@ pub use listen::proxy_protocol;
 pub use listen::proxy_protocol::{ProxyPolicy, ProxyProtocol, SessionLimits};
 pub use plugin::{
     BlockFilter, CacheBypass, Existence, ExternalEndpoint, ExternalServices, ExternalTarget, FirstData,
-    ForwardedExchange, Hooks, Messages, Metadata, Observer, Plugin, Prefetch, Ready, Resume, SearchPath,
-    Step, Tap, Task, Turn, task,
+    ForwardedExchange, Hooks, Metadata, Observer, Plugin, Prefetch, Ready, Resume, SearchPath, Step, Tap,
+    Task, Turn, task,
 };
 pub use process::instance::Server;
 pub use process::run::{ConfigError, RELOAD_FAILED, RunOptions, run};
@@ -34,5 +34,6 @@ pub use walk::client::{Client, Transport};
 pub use walk::exchange::{Exchange, ExchangeResult, ExplainedReply, PANICS};
 pub use walk::explain;
 pub use walk::service::{Service, Timeouts};
+pub use walk::stream::{Message, Messages, Part, StreamError};
 pub use walk::visit::{MetadataView, Outcome, Sent, Slot, Visit};
 pub use walk::{Lookup, LookupResult, NestedWalk, Span, Spans, Walk};

@@ -2,6 +2,7 @@
 
 pub(crate) mod backlog;
 pub(crate) mod endpoint;
+mod outbox;
 pub(crate) mod permit;
 pub mod proxy_protocol;
 pub(crate) mod tcp;

@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use futures_util::FutureExt;
 use wire::{Name, Query, Rcode, Reply};
 
-use crate::{Client, Sent, Visit};
+use crate::{Client, Messages, Sent, Visit};
 
 pub use external::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget};
 
@@ -40,8 +40,11 @@ pub trait Plugin: Send + Sync + 'static {
         Turn::Up
     }
 
-    /// Handles the final bytes, after truncation, just before they are sent.
-    fn sent(&self, _sent: &mut Sent<'_>, _packet: &mut Vec<u8>) {}
+    /// Signs the packet, after truncation: the last change of its bytes. [`Visit::reserve`] keeps room for it.
+    fn sign(&self, _sent: &mut Sent<'_>, _packet: &mut Vec<u8>) {}
+
+    /// Observes the final bytes just before they are sent.
+    fn sent(&self, _sent: &mut Sent<'_>, _packet: &[u8]) {}
 
     /// Reports readiness to the `ready` plugin.
     fn as_ready(&self) -> Option<&dyn Ready> {
@@ -182,12 +185,6 @@ where
     Box::pin(future.map(|output| Box::new(move |visit: &mut Visit<'_>| then(output, visit)) as Resume<T>))
 }
 
-/// A reply in several messages.
-pub trait Messages: Send {
-    /// Writes the next message into `reply`, an empty reply to `query`; false at the end.
-    fn next(&mut self, query: &Query, reply: &mut Reply) -> bool;
-}
-
 /// The set of a plugin's methods that the server calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hooks(u8);
@@ -204,6 +201,10 @@ impl Hooks {
     pub const DROP: Hooks = Hooks(8);
     /// `sent`.
     pub const SENT: Hooks = Hooks(16);
+    /// `reply` and `sent` also for the messages of a stream before its last one; `sign` always.
+    pub const PARTS: Hooks = Hooks(32);
+    /// `sign`.
+    pub const SIGN: Hooks = Hooks(64);
     /// `reply`, for every outcome.
     pub const ANY_REPLY: Hooks = Hooks(2 | 4 | 8);
 

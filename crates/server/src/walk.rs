@@ -19,6 +19,7 @@ mod lookup;
 pub(crate) mod service;
 mod spans;
 mod steps;
+pub(crate) mod stream;
 pub(crate) mod visit;
 
 use std::borrow::Cow;
@@ -29,7 +30,8 @@ use wire::{Query, Question, Rcode, Reply};
 
 use crate::walk::explain::Note;
 use crate::walk::service::ZoneNumber;
-use crate::{Block, Client, Messages, Outcome, Sent, Service, Slot, Step, Task, Turn, Visit};
+use crate::walk::stream::Messages;
+use crate::{Block, Client, Outcome, Plugin, Sent, Service, Slot, Step, Task, Turn, Visit};
 
 pub use lookup::{Lookup, LookupResult, NestedWalk};
 pub(crate) use lookup::{finish, lookup, walk_below};
@@ -64,6 +66,10 @@ pub(crate) struct WalkState {
     /// The position of the same plugin.
     pub answered_at: Option<usize>,
     pub deadline: Option<Instant>,
+    /// Octets that a plugin needs in the reply's packet, for its signature.
+    pub reserved: u16,
+    /// Size of the messages of a stream before the current one, as logs and metrics report sizes.
+    pub streamed: u64,
     /// Start of the measurement of [`Visit::elapsed`].
     pub began: Option<Instant>,
     /// When the clock was read last; None after a wait.
@@ -129,6 +135,8 @@ impl Walk {
                 answered_by: None,
                 answered_at: None,
                 deadline: None,
+                reserved: 0,
+                streamed: 0,
                 began: None,
                 time: None,
                 ended: None,
@@ -155,6 +163,8 @@ impl Walk {
         state.answered_by = None;
         state.answered_at = None;
         state.deadline = None;
+        state.reserved = 0;
+        state.streamed = 0;
         state.began = None;
         state.time = time;
         state.ended = None;
@@ -218,26 +228,6 @@ impl Walk {
         }
     }
 
-    /// Produces the next message of a stream and takes it up past the plugins above the one that streams.
-    pub(crate) fn stream_next(
-        &mut self,
-        messages: &mut dyn Messages,
-        block: &Arc<Block>,
-        service: &Arc<Service>,
-    ) -> bool {
-        let source = self.state.position;
-        self.reply.begin(&self.query);
-        if !messages.next(&self.query, &mut self.reply) {
-            return false;
-        }
-        self.state.outcome = Outcome::Records;
-        self.state.direction = Direction::Up;
-        // No plugin on the way up may wait or walk down again in the middle of a transfer.
-        drop(self.visit(block, service).up::<false>());
-        self.state.position = source;
-        true
-    }
-
     /// Mask of the positions that saw the query: up to the plugin that ended the way down.
     pub(crate) fn visited_mask(&self) -> u64 {
         mask_before(self.state.source + 1)
@@ -256,28 +246,49 @@ impl Walk {
         }
     }
 
-    /// Encodes the reply and calls the `sent` hooks with the final packet. False when no reply is sent.
+    /// The maximum size of the reply before it is signed, in octets.
+    pub(crate) fn limit(&self) -> usize {
+        let limit = Service::limit(self.client.transport, &self.query);
+        limit.saturating_sub(usize::from(self.state.reserved))
+    }
+
+    /// Encodes and signs the reply and calls the `sent` hooks with the final packet. False when no reply is sent.
     pub(crate) fn encode(&mut self, block: Option<&Arc<Block>>, out: &mut Vec<u8>) -> bool {
         if self.state.outcome == Outcome::Drop {
             return false;
         }
-        let limit = Service::limit(self.client.transport, &self.query);
-        self.reply.encode(&self.query, limit, out);
+        self.reply.encode(&self.query, self.limit(), out);
         if let Some(block) = block
-            && block.wants_sent != 0
+            && block.wants_sent | block.wants_sign != 0
         {
-            self.call_sent_hooks(block, out);
+            self.sign(block, out);
+            self.call_sent_hooks(block, u64::MAX, out);
         }
         true
     }
 
-    /// Calls the `sent` hooks from the innermost plugin outwards, as the reply went.
-    fn call_sent_hooks(&mut self, block: &Block, out: &mut Vec<u8>) {
-        let mut wanted = block.wants_sent & self.visited_mask();
-        while wanted != 0 {
-            let position = 63 - wanted.leading_zeros() as usize;
-            wanted &= !(1 << position);
-            block.chain()[position].sent(&mut self.sent(block, position), out);
+    /// Lets plugins change the final packet, the outermost last. Nothing changes it afterwards.
+    fn sign(&mut self, block: &Block, out: &mut Vec<u8>) {
+        self.for_each_visited(block, block.wants_sign, |plugin, sent| plugin.sign(sent, out));
+    }
+
+    /// Calls the `sent` hooks of the wanted plugins.
+    fn call_sent_hooks(&mut self, block: &Block, wanted: u64, out: &[u8]) {
+        self.for_each_visited(block, block.wants_sent & wanted, |plugin, sent| plugin.sent(sent, out));
+    }
+
+    /// Calls a hook from the innermost plugin outwards, as the reply went.
+    fn for_each_visited(
+        &mut self,
+        block: &Block,
+        wanted: u64,
+        mut hook: impl FnMut(&dyn Plugin, &mut Sent<'_>),
+    ) {
+        let mut left = wanted & self.visited_mask();
+        while left != 0 {
+            let position = 63 - left.leading_zeros() as usize;
+            left &= !(1 << position);
+            hook(block.chain()[position].as_ref(), &mut self.sent(block, position));
         }
     }
 

@@ -46,7 +46,7 @@ impl Plugin for Dnstap {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::QUERY | Hooks::RECORDS | Hooks::FAILURE | Hooks::SENT
+        Hooks::QUERY | Hooks::RECORDS | Hooks::FAILURE | Hooks::SENT | Hooks::PARTS
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
@@ -88,7 +88,7 @@ impl Plugin for Dnstap {
         Turn::Up
     }
 
-    fn sent(&self, sent: &mut Sent<'_>, packet: &mut Vec<u8>) {
+    fn sent(&self, sent: &mut Sent<'_>, packet: &[u8]) {
         // The slot keeps its time for the next message of a zone transfer.
         let Some(began) = load_time(sent.slot()) else { return };
         let record = Record {

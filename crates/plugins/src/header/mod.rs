@@ -45,8 +45,8 @@ impl Plugin for Header {
     /// Failures keep their flags: the server writes their replies after all plugins.
     fn hooks(&self) -> Hooks {
         match (self.query.is_empty(), self.response.is_empty()) {
-            (false, false) => Hooks::QUERY | Hooks::RECORDS,
-            (true, false) => Hooks::RECORDS,
+            (false, false) => Hooks::QUERY | Hooks::RECORDS | Hooks::PARTS,
+            (true, false) => Hooks::RECORDS | Hooks::PARTS,
             _ => Hooks::QUERY,
         }
     }

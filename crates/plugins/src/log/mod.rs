@@ -8,8 +8,8 @@
 //! sent()   flags after truncation, the size of the query, the duration; writes the line
 //! ```
 //!
-//! Failures, drops and look-ups of other plugins have no packet here; `reply()` writes their line. Of the messages of a
-//! zone transfer only the first is logged.
+//! Failures, drops and look-ups of other plugins have no packet here; `reply()` writes their line. A zone
+//! transfer has one line, with its last message and the size of all.
 
 #[cfg(test)]
 pub(crate) mod capture;
@@ -95,7 +95,7 @@ impl Plugin for Log {
         let kind = Kind::of(outcome, visit.query, visit.reply);
         state.kind = kind.number();
         state.size = match outcome {
-            Outcome::Records => visit.reply.plain_len(&visit.query.question) as u64,
+            Outcome::Records => visit.reply_len(),
             Outcome::Failure => failure_len(visit.query),
             Outcome::Drop => 0,
         };
@@ -128,7 +128,7 @@ impl Plugin for Log {
         Turn::Up
     }
 
-    fn sent(&self, sent: &mut Sent<'_>, packet: &mut Vec<u8>) {
+    fn sent(&self, sent: &mut Sent<'_>, packet: &[u8]) {
         let state = SlotState::load(sent.slot());
         if let Some(rule) = self.rule(state) {
             let bits = packet.get(2..4).map_or(0, |bits| u16::from_be_bytes([bits[0], bits[1]]));

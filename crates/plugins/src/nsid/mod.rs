@@ -20,7 +20,7 @@ impl Plugin for Nsid {
 
     /// Not failures: the server writes their reply, above all plugins.
     fn hooks(&self) -> Hooks {
-        Hooks::QUERY | Hooks::RECORDS
+        Hooks::QUERY | Hooks::RECORDS | Hooks::PARTS
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {

@@ -72,14 +72,11 @@ impl Plugin for Prometheus {
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        // Every message of a zone transfer passes here; the query is counted with the first.
         let [number, request_size, ..] = visit.slot().words;
         let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let Some(cells) = at.and_then(|at| self.table.get()?.cells(at)) else { return Turn::Up };
         let (rcode, position, response_size) = match visit.outcome() {
-            Outcome::Records => {
-                (visit.reply.rcode, visit.answered_at(), visit.reply.plain_len(&visit.query.question))
-            }
+            Outcome::Records => (visit.reply.rcode, visit.answered_at(), visit.reply_len() as usize),
             // The server writes the reply later, so its size is unknown here.
             Outcome::Failure => (visit.reply.rcode, None, 0),
             Outcome::Drop => (Rcode::NOERROR, None, 0),

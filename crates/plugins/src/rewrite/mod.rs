@@ -112,7 +112,7 @@ impl Plugin for Rewrite {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::QUERY | Hooks::RECORDS | Hooks::FAILURE
+        Hooks::QUERY | Hooks::RECORDS | Hooks::FAILURE | Hooks::PARTS
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {

@@ -5,23 +5,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::listen::endpoint::Endpoint;
+use crate::listen::outbox::Outbox;
 use crate::listen::permit::Permit;
 use crate::listen::proxy_protocol::header::{self, Parsed};
-use crate::walk::Walk;
 use crate::walk::exchange::{self, PacketResult};
-use crate::{Block, Client, Messages, ProxyPolicy, Service, Timeouts, Transport, log};
+use crate::walk::stream::{Next, Stream};
+use crate::walk::{Progress, Walk};
+use crate::{Block, Client, Messages, Part, ProxyPolicy, Service, Timeouts, Transport, log};
 
 /// Maximum number of open connections in the whole process; further ones are closed at once.
 const MAX_CONNECTIONS: usize = 20_000;
-/// Replies of one connection that may be queued for its writer before reading stops.
-const QUEUED_REPLIES: usize = 64;
 
 static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
 
@@ -87,21 +86,32 @@ async fn connection(
     let mut client = Client { remote: unmapped(remote), local: unmapped(local), transport: Transport::Tcp };
     let (mut reader, writer) = stream.into_split();
     let mut inbox = Vec::with_capacity(1024);
-    let Some(proxy_tlvs) = read_proxy_header(&mut reader, &mut inbox, &mut client, &endpoint).await else {
-        return;
-    };
-    let (replies, queue) = mpsc::channel(QUEUED_REPLIES);
-    let writing = tokio::spawn(write(writer, queue, endpoint.service.load().timeouts.write));
-    read(reader, inbox, client, &proxy_tlvs, &endpoint, replies).await;
+    if let Some(proxy_tlvs) = read_proxy_header(&mut reader, &mut inbox, &mut client, &endpoint).await {
+        serve(reader, inbox, writer, client, &proxy_tlvs, &endpoint).await;
+    }
+    drop(permit);
+}
+
+/// Serves the messages of one connection, each after its length in two octets, over any stream of octets. `inbox` has
+/// the octets already read.
+pub(super) async fn serve(
+    reader: impl AsyncRead + Unpin,
+    inbox: Vec<u8>,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+    client: Client,
+    proxy_tlvs: &[u8],
+    endpoint: &Arc<Endpoint>,
+) {
+    let (outbox, writing) = Outbox::start(writer, endpoint.service.load().timeouts.write);
+    read(reader, inbox, client, proxy_tlvs, endpoint, outbox).await;
     // The queue ends when the last waiting query has sent its reply.
     let _ = writing.await;
-    drop(permit);
 }
 
 /// Reads the PROXY protocol header of a connection, if the address uses that protocol, and sets the client to the one it
 /// announces. Returns its TLVs; None if the connection must not be served.
 async fn read_proxy_header(
-    reader: &mut OwnedReadHalf,
+    reader: &mut (impl AsyncRead + Unpin),
     inbox: &mut Vec<u8>,
     client: &mut Client,
     endpoint: &Endpoint,
@@ -143,12 +153,12 @@ async fn read_proxy_header(
 
 /// Reads queries until the client closes, times out, or has used up its queries.
 async fn read(
-    mut reader: OwnedReadHalf,
+    mut reader: impl AsyncRead + Unpin,
     mut inbox: Vec<u8>,
     client: Client,
     proxy_tlvs: &[u8],
     endpoint: &Arc<Endpoint>,
-    replies: mpsc::Sender<Vec<u8>>,
+    outbox: Outbox,
 ) {
     let mut closing: watch::Receiver<bool> = endpoint.closing.subscribe();
     let mut walk = Box::new(Walk::new());
@@ -161,6 +171,7 @@ async fn read(
         let limit = if served == 0 { read } else { idle };
         let received = tokio::select! {
             biased;
+            () = outbox.closed() => return,
             // Queries that have arrived are answered, no more are read.
             _ = closing.wait_for(|closing| *closing) => Ok(message_len(&inbox)),
             received = timeout(limit, read_message(&mut reader, &mut inbox)) => received,
@@ -169,73 +180,79 @@ async fn read(
             Ok(Some(len)) => len,
             Ok(None) => return,
             // A client that waits for replies is not idle.
-            Err(_) if inbox.is_empty() && replies.strong_count() > 1 => continue,
+            Err(_) if inbox.is_empty() && outbox.has_other_senders() => continue,
             Err(_) => return,
         };
         served += 1;
         let service = endpoint.service.load_full();
         let mut out = Vec::with_capacity(512);
         walk.set_proxy_tlvs(proxy_tlvs);
-        let result = exchange::answer(&service, &mut walk, client, &inbox[2..2 + len], None, &mut out);
+        let mut result = exchange::answer(&service, &mut walk, client, &inbox[2..2 + len], None, &mut out);
         inbox.drain(..2 + len);
-        match result {
-            PacketResult::Reply => {
-                if replies.send(out).await.is_err() {
-                    return;
-                }
-            }
-            PacketResult::Nothing => {}
-            PacketResult::Waiting(pending, block) => match Permit::take() {
+        if let PacketResult::Unfinished(progress, block) = result {
+            result = match Permit::take() {
                 Some(permit) => {
-                    let mut walk = std::mem::take(&mut walk);
-                    let replies = replies.clone();
-                    tokio::spawn(async move {
-                        let mut out = Vec::with_capacity(512);
-                        match exchange::complete(&service, &mut walk, pending, &block, &mut out).await {
-                            PacketResult::Reply => {
-                                let _ = replies.send(out).await;
-                            }
-                            PacketResult::Streaming(messages, _) => {
-                                stream(messages, &mut walk, &block, &service, &replies).await;
-                            }
-                            PacketResult::Nothing | PacketResult::Waiting(..) => {}
-                        }
-                        drop(permit);
-                    });
+                    let query = TcpQuery { walk: std::mem::take(&mut walk), block, service, _permit: permit };
+                    tokio::spawn(query.finish(progress, outbox.clone()));
+                    PacketResult::Nothing
                 }
-                None => {
-                    let refused = exchange::refuse_wait(&service, &mut walk, pending, &block, &mut out);
-                    if matches!(refused, PacketResult::Reply) && replies.send(out).await.is_err() {
-                        return;
-                    }
-                }
-            },
-            PacketResult::Streaming(messages, block) => {
-                stream(messages, &mut walk, &block, &service, &replies).await
-            }
+                None => exchange::refuse_wait(&service, &mut walk, progress, &block, &mut out),
+            };
+        }
+        if matches!(result, PacketResult::Reply) && outbox.send(out).await.is_err() {
+            return;
         }
     }
 }
 
-/// Sends a series of messages, as fast as the client reads them.
-async fn stream(
-    mut messages: Box<dyn Messages>,
-    walk: &mut Walk,
-    block: &Arc<Block>,
-    service: &Arc<Service>,
-    replies: &mpsc::Sender<Vec<u8>>,
-) {
-    while walk.stream_next(messages.as_mut(), block, service) {
-        let mut out = Vec::new();
-        if walk.encode(Some(block), &mut out) && replies.send(out).await.is_err() {
-            return;
+/// A query that waits or streams, with its walk.
+struct TcpQuery {
+    walk: Box<Walk>,
+    block: Arc<Block>,
+    service: Arc<Service>,
+    _permit: Permit,
+}
+
+impl TcpQuery {
+    async fn finish(mut self, progress: Progress, outbox: Outbox) {
+        let TcpQuery { walk, block, service, .. } = &mut self;
+        let mut out = Vec::with_capacity(512);
+        match exchange::complete(service, walk, progress, block, &mut out).await {
+            PacketResult::Unfinished(Progress::Streaming(messages), _) => {
+                self.stream(messages, &outbox).await
+            }
+            PacketResult::Reply => _ = outbox.send(out).await,
+            PacketResult::Nothing | PacketResult::Unfinished(..) => {}
+        }
+    }
+
+    /// Sends a series of messages, each when the one before is written. If it fails in the middle, the connection is
+    /// closed.
+    async fn stream(&mut self, messages: Box<dyn Messages>, outbox: &Outbox) {
+        let TcpQuery { walk, block, service, .. } = self;
+        let mut stream = Stream::new(messages, walk);
+        let _turn = outbox.stream_turn().await;
+        loop {
+            let mut out = Vec::new();
+            match stream.next(walk, block, service, &mut out).await {
+                Next::Message(part) => match outbox.write(out).await {
+                    Ok(()) if part == Part::More => {}
+                    Ok(()) => return,
+                    Err(why) => return stream.abort(why, part, walk, block, service),
+                },
+                Next::Reply => {
+                    let _ = outbox.send(out).await;
+                    return;
+                }
+                Next::Failed => return outbox.close().await,
+            }
         }
     }
 }
 
 /// Waits until `inbox` starts with a length and a whole message and returns the length; None when the client closed the
 /// connection. Octets read so far stay in `inbox` if the future is dropped.
-async fn read_message(reader: &mut OwnedReadHalf, inbox: &mut Vec<u8>) -> Option<usize> {
+async fn read_message(reader: &mut (impl AsyncRead + Unpin), inbox: &mut Vec<u8>) -> Option<usize> {
     loop {
         if let Some(len) = message_len(inbox) {
             return Some(len);
@@ -250,30 +267,6 @@ async fn read_message(reader: &mut OwnedReadHalf, inbox: &mut Vec<u8>) -> Option
 fn message_len(inbox: &[u8]) -> Option<usize> {
     let len = usize::from(u16::from_be_bytes(*inbox.first_chunk::<2>()?));
     (inbox.len() >= 2 + len).then_some(len)
-}
-
-/// Writes replies as they arrive, all queued ones with one write.
-async fn write(mut writer: OwnedWriteHalf, mut queue: mpsc::Receiver<Vec<u8>>, limit: Duration) {
-    let mut frames = Vec::with_capacity(4096);
-    while let Some(first) = queue.recv().await {
-        frames.clear();
-        frame(&first, &mut frames);
-        while frames.len() < 64 * 1024 {
-            match queue.try_recv() {
-                Ok(next) => frame(&next, &mut frames),
-                Err(_) => break,
-            }
-        }
-        if !matches!(timeout(limit, writer.write_all(&frames)).await, Ok(Ok(()))) {
-            return;
-        }
-    }
-    let _ = writer.shutdown().await;
-}
-
-fn frame(message: &[u8], frames: &mut Vec<u8>) {
-    frames.extend_from_slice(&(message.len() as u16).to_be_bytes());
-    frames.extend_from_slice(message);
 }
 
 /// IPv4 clients of a dual-stack socket are IPv4 clients.

@@ -20,6 +20,8 @@ pub struct Block {
     pub(crate) wants_failure: u64,
     pub(crate) wants_drop: u64,
     pub(crate) wants_sent: u64,
+    pub(crate) wants_sign: u64,
+    pub(crate) wants_parts: u64,
     /// A plugin records spans of queries.
     pub(crate) traced: bool,
     filters: Vec<usize>,
@@ -72,6 +74,8 @@ impl Block {
             wants_failure: mask(Hooks::FAILURE),
             wants_drop: mask(Hooks::DROP),
             wants_sent: mask(Hooks::SENT),
+            wants_sign: mask(Hooks::SIGN),
+            wants_parts: mask(Hooks::PARTS),
             traced: chain.iter().any(|plugin| plugin.traces()),
             filters: positions(&|p| p.as_filter().is_some()),
             metadata_providers: positions(&|p| p.as_metadata().is_some()),

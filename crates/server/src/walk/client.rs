@@ -17,6 +17,11 @@ impl Transport {
             Transport::Tcp => "tcp",
         }
     }
+
+    /// Whether a reply may have several messages.
+    pub(crate) fn carries_streams(self) -> bool {
+        self == Transport::Tcp
+    }
 }
 
 /// The two addresses of an exchange. IPv4 addresses are never IPv6-mapped here.

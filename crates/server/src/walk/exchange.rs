@@ -1,4 +1,4 @@
-//! One exchange: a query packet in, at most one reply packet out. Shared by all transports.
+//! One exchange: a query packet in, a reply out. Shared by all transports.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,11 +10,12 @@ use wire::{ParseOutcome, Query, Rcode};
 use crate::walk::block::MAX_CHAIN;
 use crate::walk::explain::Note;
 use crate::walk::service::{ServeResult, reject};
-use crate::walk::{Pending, Progress, TaskResult, Walk, finish};
-use crate::{Block, Client, Messages, Outcome, Service, log};
+use crate::walk::stream::{Stream, single_message};
+use crate::walk::{Progress, TaskResult, Walk, finish};
+use crate::{Block, Client, Outcome, Service, log};
 
 /// The task name under which panics of plugins are counted.
-const TASK: &str = "query";
+pub(super) const TASK: &str = "query";
 
 /// Panics while a query was answered; each is one SERVFAIL.
 pub static PANICS: Counter = Counter::new();
@@ -28,10 +29,8 @@ pub(crate) enum PacketResult {
     Reply,
     /// No reply is sent.
     Nothing,
-    /// A plugin waits for a task; the caller has to complete the walk.
-    Waiting(Pending, Arc<Block>),
-    /// The caller has to send a series of messages.
-    Streaming(Box<dyn Messages>, Arc<Block>),
+    /// A plugin waits or streams. The caller has to complete the walk, or to refuse that.
+    Unfinished(Progress, Arc<Block>),
 }
 
 /// Answers a packet as far as possible without waiting. A panic in a plugin is a SERVFAIL. `arrived` saves the first
@@ -68,25 +67,31 @@ pub(crate) fn answer(
     })
 }
 
-/// Fails a query that would have to wait although the limit is reached. The failure walks up through the plugins as any
+/// Fails a query that would have to wait, or would stream, although the limit is reached. The failure walks up through the plugins as any
 /// other, so that it is counted, logged, or answered by a cache.
 pub(crate) fn refuse_wait(
     service: &Arc<Service>,
     walk: &mut Walk,
-    pending: Pending,
+    mut progress: Progress,
     block: &Arc<Block>,
     out: &mut Vec<u8>,
 ) -> PacketResult {
     catch_panic(service, walk, out, |walk, out| {
-        let mut progress = Progress::Waiting(pending);
         // A plugin on the way up may walk down again; no chain has reason to do so more often than this.
         for _ in 0..MAX_CHAIN {
-            let Progress::Waiting(pending) = progress else {
-                return conclude(progress, Some(block), walk, out);
+            progress = match progress {
+                Progress::Done => return conclude(progress, Some(block), walk, out),
+                Progress::Waiting(pending) => {
+                    let aborted = TaskResult::Aborted(pending.direction(), TOO_MANY_WAIT);
+                    drop(pending);
+                    walk.resume(aborted, block, service)
+                }
+                Progress::Streaming(_) => {
+                    let source = walk.state.position;
+                    walk.fail_stream(source, Rcode::SERVFAIL, TOO_MANY_WAIT.into(), block, service);
+                    Progress::Done
+                }
             };
-            let aborted = TaskResult::Aborted(pending.direction(), TOO_MANY_WAIT);
-            drop(pending);
-            progress = walk.resume(aborted, block, service);
         }
         walk.recover();
         service.report_refusal(walk);
@@ -102,8 +107,9 @@ fn conclude(
     out: &mut Vec<u8>,
 ) -> PacketResult {
     match (progress, block) {
-        (Progress::Waiting(pending), Some(block)) => PacketResult::Waiting(pending, block.clone()),
-        (Progress::Streaming(messages), Some(block)) => PacketResult::Streaming(messages, block.clone()),
+        (progress @ (Progress::Waiting(_) | Progress::Streaming(_)), Some(block)) => {
+            PacketResult::Unfinished(progress, block.clone())
+        }
         (_, block) => {
             if walk.encode(block, out) {
                 PacketResult::Reply
@@ -114,15 +120,26 @@ fn conclude(
     }
 }
 
-/// Waits for the pending task and drives the walk to its end. Never returns `Waiting`.
+/// Drives an unfinished walk to its end, waiting as often as needed. What is still unfinished then is a stream, which the
+/// transport has to send; one for single messages gets a single reply.
 pub(crate) async fn complete(
     service: &Arc<Service>,
     walk: &mut Walk,
-    pending: Pending,
+    progress: Progress,
     block: &Arc<Block>,
     out: &mut Vec<u8>,
 ) -> PacketResult {
-    match supervise::catch_async(TASK, finish(walk, Progress::Waiting(pending), block, service)).await {
+    let work = async {
+        match finish(walk, progress, block, service).await {
+            Progress::Streaming(messages) if !walk.client.transport.carries_streams() => {
+                // Boxed: waiting queries, of which there may be thousands, do not need its memory.
+                Box::pin(single_message(messages, walk, block, service)).await;
+                Progress::Done
+            }
+            progress => progress,
+        }
+    };
+    match supervise::catch_async(TASK, work).await {
         Ok(progress) => {
             catch_panic(service, walk, out, |walk, out| conclude(progress, Some(block), walk, out))
         }
@@ -152,7 +169,7 @@ fn after_panic(service: &Service, walk: &mut Walk, out: &mut Vec<u8>, panic: Pan
 }
 
 /// Logs and counts a panic, in CoreDNS's words.
-fn report(service: &Service, panic: &Panic) {
+pub(super) fn report(service: &Service, panic: &Panic) {
     let Panic { message, place, trace } = panic;
     let place = place.as_deref().unwrap_or("an unknown place");
     let trace = trace.as_deref().filter(|_| service.stacktrace);
@@ -203,7 +220,7 @@ impl Exchange {
         match answer(service, &mut self.walk, client, packet, None, out) {
             PacketResult::Reply => ExchangeResult::Reply,
             PacketResult::Nothing => ExchangeResult::NoReply,
-            PacketResult::Waiting(..) | PacketResult::Streaming(..) => ExchangeResult::Deferred,
+            PacketResult::Unfinished(..) => ExchangeResult::Deferred,
         }
     }
 }
@@ -227,12 +244,12 @@ impl Service {
         walk.state.notes = Some(Vec::new());
         let mut out = Vec::new();
         let mut result = answer(self, &mut walk, client, packet, None, &mut out);
-        if let PacketResult::Waiting(pending, block) = result {
-            result = complete(self, &mut walk, pending, &block, &mut out).await;
+        if let PacketResult::Unfinished(progress, block) = result {
+            result = complete(self, &mut walk, progress, &block, &mut out).await;
         }
-        if let PacketResult::Streaming(mut messages, block) = result {
-            walk.stream_next(messages.as_mut(), &block, self);
-            walk.encode(Some(&block), &mut out);
+        if let PacketResult::Unfinished(Progress::Streaming(messages), block) = result {
+            let mut stream = Stream::new(messages, &walk);
+            stream.next(&mut walk, &block, self, &mut out).await;
             result = PacketResult::Reply;
         }
         ExplainedReply {

@@ -78,21 +78,17 @@ pub(crate) fn lookup(visit: &mut Visit<'_>, name: Name<'_>, qtype: Rtype) -> Loo
         Progress::Waiting(pending) => {
             let Some(block) = served.block.cloned() else { return Lookup::Ready(LookupResult { walk }) };
             let future = Box::pin(async move {
-                drop(finish(&mut walk, Progress::Waiting(pending), &block, &service).await);
-                LookupResult { walk }
+                let progress = finish(&mut walk, Progress::Waiting(pending), &block, &service).await;
+                ended(walk, progress)
             });
             Lookup::Pending(NestedWalk { future })
         }
-        Progress::Done => {
-            let mut found = LookupResult { walk };
+        progress => {
+            let mut found = ended(walk, progress);
             if let Some(notes) = &mut visit.state.notes {
                 notes.extend(found.take_notes());
             }
             Lookup::Ready(found)
-        }
-        Progress::Streaming(_) => {
-            walk.refuse(Rcode::SERVFAIL, "a look-up cannot return a stream of messages");
-            Lookup::Ready(LookupResult { walk })
         }
     }
 }
@@ -108,10 +104,18 @@ pub(crate) fn walk_below(visit: &mut Visit<'_>) -> NestedWalk {
         walk.enter_at(&block, position);
         walk.state.floor = position;
         let progress = walk.drive(&block, &service);
-        drop(finish(&mut walk, progress, &block, &service).await);
-        LookupResult { walk }
+        let progress = finish(&mut walk, progress, &block, &service).await;
+        ended(walk, progress)
     });
     NestedWalk { future }
+}
+
+/// The result of a nested walk. A stream is a failure: its messages have no client.
+fn ended(mut walk: Box<Walk>, progress: Progress) -> LookupResult {
+    if matches!(progress, Progress::Streaming(_)) {
+        walk.refuse(Rcode::SERVFAIL, "a look-up cannot return a stream of messages");
+    }
+    LookupResult { walk }
 }
 
 /// A new walk with the same question, flags, EDNS and client.

@@ -55,7 +55,7 @@ impl Visit<'_> {
 
     /// Calls `reply` of one plugin after the other, until one returns anything but `Up` or all were called.
     #[inline(always)]
-    pub(super) fn up<const TRACED: bool>(&mut self) -> Option<Progress> {
+    fn up<const TRACED: bool>(&mut self) -> Option<Progress> {
         let mut outcome = self.state.outcome;
         let mut left = self.reply_mask(self.state.position);
         while left != 0 {
@@ -84,7 +84,7 @@ impl Visit<'_> {
     }
 
     /// Mask of the plugins before this position with a hook for the current outcome.
-    fn reply_mask(&self, position: usize) -> u64 {
+    pub(super) fn reply_mask(&self, position: usize) -> u64 {
         let wanted = match self.state.outcome {
             Outcome::Records => self.block.wants_records,
             Outcome::Failure => self.block.wants_failure,
@@ -165,7 +165,7 @@ impl Visit<'_> {
 
     /// Restores the questions replaced by the plugins from `position` on. Owner names that refer to the replaced
     /// question are pinned to it.
-    fn restore_question(&mut self, position: usize) {
+    pub(super) fn restore_question(&mut self, position: usize) {
         if self.state.undo.is_empty() {
             return;
         }

@@ -105,6 +105,16 @@ impl Visit<'_> {
         self.state.answered_at
     }
 
+    /// Keeps room for a signature of at most this size: it is subtracted from the client's limit before the reply is cut.
+    pub fn reserve(&mut self, octets: u16) {
+        self.state.reserved = self.state.reserved.max(octets);
+    }
+
+    /// The size of the reply as logs and metrics report it: uncompressed, and for a stream of all its messages.
+    pub fn reply_len(&self) -> u64 {
+        self.state.streamed + self.reply.plain_len(&self.query.question) as u64
+    }
+
     /// Sets a deadline for this query's waits; an earlier one stays.
     pub fn limit_time(&mut self, limit: Duration) {
         let end = Instant::now() + limit;

@@ -12,7 +12,7 @@ use super::parked::ParkedQueries;
 use super::{ServedSocket, TASK};
 use crate::listen::permit::Permit;
 use crate::walk::exchange::{self, PacketResult};
-use crate::walk::{Pending, Walk};
+use crate::walk::{Progress, Walk};
 use crate::{Block, Client, Service, Transport, proxy_protocol};
 
 /// Packets per system call.
@@ -129,25 +129,19 @@ impl BatchServer<'_> {
         match result {
             PacketResult::Reply => self.outgoing.commit(&packet.reply_to()),
             PacketResult::Nothing => {}
-            PacketResult::Waiting(pending, block) => match Permit::take() {
+            PacketResult::Unfinished(progress, block) => match Permit::take() {
                 Some(permit) => {
                     let to = packet.reply_to();
                     let query = self.defer(block, service, served, to);
-                    self.wait(query, pending, permit);
+                    self.wait(query, progress, permit);
                 }
                 None => {
-                    let refused = exchange::refuse_wait(service, &mut self.walk, pending, &block, out);
+                    let refused = exchange::refuse_wait(service, &mut self.walk, progress, &block, out);
                     if matches!(refused, PacketResult::Reply) {
                         self.outgoing.commit(&packet.reply_to());
                     }
                 }
             },
-            PacketResult::Streaming(messages, block) => {
-                let to = packet.reply_to();
-                let mut query = self.defer(block, service, served, to);
-                query.stream(messages);
-                self.recycle(query);
-            }
         }
     }
 
@@ -166,8 +160,8 @@ impl BatchServer<'_> {
         DeferredQuery { walk, block, service: service.clone(), socket: served.socket.clone(), to, out }
     }
 
-    fn wait(&mut self, query: DeferredQuery, pending: Pending, permit: Permit) {
-        let finished = self.parked.start(self.reactor, Box::pin(query.finish(pending, permit)));
+    fn wait(&mut self, query: DeferredQuery, progress: Progress, permit: Permit) {
+        let finished = self.parked.start(self.reactor, Box::pin(query.finish(progress, permit)));
         // It finished without waiting: its reply is still part of the batch.
         if let Some(finished) = finished {
             self.reply(finished);

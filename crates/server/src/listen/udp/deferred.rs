@@ -8,8 +8,8 @@ use super::TASK;
 use super::parked::QueryFuture;
 use crate::listen::permit::Permit;
 use crate::walk::exchange::{self, PacketResult};
-use crate::walk::{Pending, Walk};
-use crate::{Block, Messages, Service, runtime};
+use crate::walk::{Progress, Walk};
+use crate::{Block, Service, runtime};
 
 /// A query with its walk, detached from the worker.
 pub(super) struct DeferredQuery {
@@ -31,9 +31,9 @@ pub(super) struct FinishedQuery {
 }
 
 impl DeferredQuery {
-    pub async fn finish(mut self, pending: Pending, permit: Permit) -> FinishedQuery {
+    pub async fn finish(mut self, progress: Progress, permit: Permit) -> FinishedQuery {
         let DeferredQuery { walk, block, service, out, .. } = &mut self;
-        let result = exchange::complete(service, walk, pending, block, out).await;
+        let result = exchange::complete(service, walk, progress, block, out).await;
         FinishedQuery { query: self, result, _permit: permit }
     }
 
@@ -42,15 +42,6 @@ impl DeferredQuery {
             Some(backlog) => backlog.send(&self.socket, bytes, &self.to),
             None => {
                 let _ = self.socket.send_to(bytes, &self.to);
-            }
-        }
-    }
-
-    pub fn stream(&mut self, mut messages: Box<dyn Messages>) {
-        let mut out = Vec::new();
-        while self.walk.stream_next(messages.as_mut(), &self.block, &self.service) {
-            if self.walk.encode(Some(&self.block), &mut out) {
-                self.send(&out);
             }
         }
     }
@@ -64,11 +55,9 @@ impl FinishedQuery {
 
     /// Sends the reply without a batch.
     pub fn deliver(self) {
-        let FinishedQuery { mut query, result, _permit } = self;
-        match result {
-            PacketResult::Reply => query.send(&query.out),
-            PacketResult::Streaming(messages, _) => query.stream(messages),
-            PacketResult::Nothing | PacketResult::Waiting(..) => {}
+        let FinishedQuery { query, result, _permit } = self;
+        if matches!(result, PacketResult::Reply) {
+            query.send(&query.out);
         }
     }
 }

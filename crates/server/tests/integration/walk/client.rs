@@ -22,7 +22,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    fn decode(bytes: &[u8]) -> Answer {
+    pub fn decode(bytes: &[u8]) -> Answer {
         let mut reply = Reply::new();
         let (_, question) = reply.decode(bytes).expect("a well-formed reply");
         Answer {
@@ -110,13 +110,13 @@ pub fn pipeline(addr: SocketAddr, questions: &[&str]) -> Vec<String> {
         .collect()
 }
 
-fn send_frame(stream: &mut TcpStream, packet: &[u8]) {
+pub fn send_frame(stream: &mut TcpStream, packet: &[u8]) {
     let mut frame = (packet.len() as u16).to_be_bytes().to_vec();
     frame.extend_from_slice(packet);
     stream.write_all(&frame).expect("sent");
 }
 
-fn read_frame(stream: &mut TcpStream) -> Option<Vec<u8>> {
+pub fn read_frame(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut len = [0; 2];
     stream.read_exact(&mut len).ok()?;
     let mut frame = vec![0; usize::from(u16::from_be_bytes(len))];

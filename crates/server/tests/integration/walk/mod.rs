@@ -4,6 +4,7 @@
 
 mod client;
 mod shapes;
+mod streams;
 mod supervised;
 
 use std::net::SocketAddr;
@@ -96,6 +97,11 @@ fn rewrite_changes_the_question_and_follows_new_targets() {
 #[test]
 fn transfer_streams_messages_through_the_plugins_above() {
     scenario("observe\ntransfer\ndata {data}", |addr, transport| {
+        if transport == Transport::Udp {
+            // RFC 5936, section 4.2; CoreDNS refuses it too.
+            assert_eq!(ask(addr, transport, "zone.example. AXFR").rcode, Rcode::REFUSED);
+            return;
+        }
         let answers = ask_all(addr, transport, "zone.example. AXFR", 3);
         let counts: Vec<usize> = answers.iter().map(|answer| addresses(answer).len()).collect();
         assert_eq!(counts, [2, 2, 1]);
@@ -121,6 +127,7 @@ fn tsig_reads_the_query_and_signs_the_final_bytes() {
             let answer = ask(addr, transport, "large.example. A");
             assert!(answer.truncated);
             assert_eq!(answer.records("additional").len(), 1);
+            assert!(answer.len <= 512, "{}", answer.len);
         }
         let refused = ask(addr, transport, "unsigned.example. A");
         assert_eq!(refused.rcode, Rcode::REFUSED);

@@ -1,16 +1,19 @@
 //! Small plugins, each modelled on a real one.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use corefile::Diagnostic;
 use server::http::{HttpAnswer, HttpState, Route};
 use server::{
-    Availability, Hooks, Lookup, LookupResult, Messages, Outcome, Plugin, PluginSpec, Sent, Setup, Step,
-    Turn, Visit, task,
+    Availability, Hooks, Lookup, LookupResult, Message, Messages, Outcome, Part, Plugin, PluginSpec, Sent,
+    Setup, Step, StreamError, Turn, Visit, task,
 };
 use tokio::sync::watch;
 use wire::{Class, Name, NameBuf, Owner, Query, Question, Rcode, Reply, Rtype, Section};
@@ -25,6 +28,7 @@ static SEEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 pub fn reset() {
     DATA_ASKED.store(0, Ordering::SeqCst);
     DATA_ANSWERED.store(0, Ordering::SeqCst);
+    PRODUCED.store(0, Ordering::SeqCst);
     SEEN.lock().expect("not poisoned").clear();
 }
 
@@ -60,6 +64,12 @@ pub static PLUGINS: &[PluginSpec] = &[
     }),
     spec("deadline", |s| add(s, Deadline)),
     spec("observe", |s| add(s, Observe)),
+    spec("total", |s| add(s, Total)),
+    spec("hasty", |s| {
+        s.settings().write_timeout = Some(Duration::from_millis(300));
+        s.settings().idle_timeout = Some(Duration::from_millis(300));
+        Ok(())
+    }),
     spec("tsig", |s| add(s, Tsig)),
     spec("dns64", |s| add(s, Dns64)),
     spec("rewrite", |s| add(s, Rewrite)),
@@ -170,7 +180,7 @@ impl Plugin for Observe {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::ANY_REPLY
+        Hooks::ANY_REPLY | Hooks::PARTS
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
@@ -376,23 +386,56 @@ impl Plugin for Rewrite {
     }
 }
 
-/// transfer: several messages for one query.
+/// transfer: several messages for one query. The first label of an AXFR decides what happens.
 struct Transfer;
 
+/// Messages that were produced by the stream of the current test.
+pub static PRODUCED: AtomicUsize = AtomicUsize::new(0);
+
+/// Records of the largest messages, which have more than 60 kB.
+const LARGE: usize = 4000;
+
 struct Zone {
+    kind: String,
     left: u8,
+    waiting: Option<Pin<Box<tokio::time::Sleep>>>,
 }
 
 impl Messages for Zone {
-    fn next(&mut self, _query: &Query, reply: &mut Reply) -> bool {
-        if self.left == 0 {
-            return false;
+    fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+        message: &mut Message<'_>,
+    ) -> Poll<Result<Part, StreamError>> {
+        if self.kind == "waits" {
+            let pause = Duration::from_millis(10);
+            ready!(
+                self.waiting
+                    .get_or_insert_with(|| Box::pin(tokio::time::sleep(pause)))
+                    .as_mut()
+                    .poll(context)
+            );
+            self.waiting = None;
+        }
+        match (self.kind.as_str(), self.left) {
+            ("fails", 3) => return Poll::Ready(Err(StreamError::new("the journal is gone"))),
+            ("fails-at-once", _) => return Poll::Ready(Err(StreamError::new("no zone yet"))),
+            ("panics", 3) => panic!("in the middle"),
+            ("sleeps", 3) => return Poll::Pending,
+            ("oversize", 3) => (0..2 * LARGE).for_each(|_| push_a(message.reply, 30, [10, 0, 7, 1])),
+            ("endless", _) => {
+                (0..LARGE).for_each(|_| push_a(message.reply, 30, [10, 0, 7, 1]));
+                PRODUCED.fetch_add(1, Ordering::SeqCst);
+                return Poll::Ready(Ok(Part::More));
+            }
+            _ => {}
         }
         for _ in 0..self.left.min(2) {
-            push_a(reply, 30, [10, 0, 7, self.left]);
+            push_a(message.reply, 30, [10, 0, 7, self.left]);
             self.left -= 1;
         }
-        true
+        PRODUCED.fetch_add(1, Ordering::SeqCst);
+        Poll::Ready(Ok(if self.left == 0 || self.kind == "short" { Part::Last } else { Part::More }))
     }
 }
 
@@ -402,12 +445,46 @@ impl Plugin for Transfer {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        match visit.query.question.qtype {
-            Rtype::AXFR => Step::Stream(Box::new(Zone { left: 5 })),
-            _ => Step::Next,
+        if !matches!(visit.query.question.qtype, Rtype::AXFR | Rtype::IXFR) {
+            return Step::Next;
         }
+        let name = visit.query.question.lower().to_string();
+        let kind = name.split('.').next().unwrap_or_default().to_owned();
+        Step::Stream(Box::new(Zone { kind, left: 5, waiting: None }))
     }
 }
+
+/// Like `log`: sees only the last message, with the size of all.
+struct Total;
+
+impl Plugin for Total {
+    fn name(&self) -> &'static str {
+        "total"
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks::QUERY | Hooks::RECORDS | Hooks::FAILURE | Hooks::SENT
+    }
+
+    fn reply(&self, visit: &mut Visit<'_>) -> Turn {
+        note(match visit.outcome() {
+            Outcome::Records => format!("records, {} octets", visit.reply_len()),
+            _ => format!("{}: {}", visit.reply.rcode, visit.error().unwrap_or_default()),
+        });
+        Turn::Up
+    }
+
+    fn sent(&self, _sent: &mut Sent<'_>, packet: &[u8]) {
+        note(format!("sent {}", packet.len()));
+    }
+}
+
+fn note(text: String) {
+    SEEN.lock().expect("not poisoned").push(text);
+}
+
+/// The largest signature of `tsig`.
+const SIGNATURE_ROOM: u16 = 40;
 
 /// tsig: reads the raw query and adds a record to the final bytes.
 struct Tsig;
@@ -418,10 +495,11 @@ impl Plugin for Tsig {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::QUERY | Hooks::SENT
+        Hooks::QUERY | Hooks::SIGN
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
+        visit.reserve(SIGNATURE_ROOM);
         if is(visit.query, "unsigned.example.") {
             return Step::fail(Rcode::REFUSED);
         }
@@ -429,7 +507,7 @@ impl Plugin for Tsig {
         Step::Next
     }
 
-    fn sent(&self, sent: &mut Sent<'_>, packet: &mut Vec<u8>) {
+    fn sign(&self, sent: &mut Sent<'_>, packet: &mut Vec<u8>) {
         let text = format!("{} {}", packet.len(), sent.slot().words[0]);
         packet.extend_from_slice(&[0, 0, 16, 0, 255, 0, 0, 0, 0]);
         packet.extend_from_slice(&(text.len() as u16 + 1).to_be_bytes());
