@@ -2,24 +2,19 @@
 //! only register routes.
 
 mod admission;
-mod client_auth;
 mod password;
 mod probe;
 mod rate;
-mod san;
 mod serve;
-mod tls;
 mod web;
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-pub use client_auth::{Authorities, ClientAuth};
 pub use password::check_hash;
 pub use probe::probe;
 pub(crate) use serve::{HttpBound, HttpServer, Site};
-pub use tls::Tls;
 pub use web::{Rate, Rules, SharedWebSource, WebSource};
 
 /// A path on an address, and its handler.

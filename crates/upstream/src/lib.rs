@@ -37,7 +37,6 @@ pub mod transfer;
 pub mod tsig;
 mod udp;
 mod upstream;
-mod verifier;
 
 pub use error::Error;
 pub use options::{DohMethod, Health, Network, Options, Scheme};

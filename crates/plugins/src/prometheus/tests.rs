@@ -1,6 +1,8 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use metrics::{Registry, buckets, registry};
 use server::Server;
@@ -275,11 +277,12 @@ fn over_tls() {
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
     assert!(contains(&body, "\ncoredns_build_info{"), "{head}");
 
-    // A replaced certificate is used at once.
+    // A replaced certificate is used within a second.
     let (other, made) = folder_with(CERTIFICATE);
     for file in ["cert.pem", "key.pem"] {
         std::fs::copy(other.path().join(file), folder.path().join(file)).unwrap();
     }
+    wait_until(|| handshake(http, made.cert.der()).is_ok());
     let (head, _) = get(over(http, made.cert.der(), &[b"http/1.1"]), "");
     assert!(head.starts_with("HTTP/1.1 200 OK"), "{head}");
 
@@ -291,11 +294,66 @@ fn over_tls() {
 
     // A file that lost its certificate is an error, not a request for plain HTTP.
     std::fs::write(folder.path().join("web.yml"), "").unwrap();
-    let mut plain = TcpStream::connect(("127.0.0.1", http)).unwrap();
-    plain.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
-    let mut answer = Vec::new();
-    let _ = plain.read_to_end(&mut answer);
-    assert_eq!(answer, b"");
+    wait_until(|| {
+        let mut plain = TcpStream::connect(("127.0.0.1", http)).unwrap();
+        plain.write_all(b"GET /metrics HTTP/1.0\r\n\r\n").unwrap();
+        let mut answer = Vec::new();
+        let _ = plain.read_to_end(&mut answer);
+        assert!(!answer.starts_with(b"HTTP/1.1 200"));
+        answer.is_empty()
+    });
+    server.stop();
+}
+
+/// Replaces the pair 120 times, by rename and in place, while clients connect: no handshake fails.
+#[test]
+fn certificates_are_replaced_under_load() {
+    let _alone = publishing();
+    let (folder, first) = folder_with(CERTIFICATE);
+    let (server, http) = serve(&folder);
+    let made: Vec<_> = (0..8).map(|_| folder_with(CERTIFICATE).1).collect();
+    let trusted: Vec<_> = made.iter().chain([&first]).map(|made| made.cert.der().clone()).collect();
+    let (done, failed, connected) = (AtomicBool::new(false), Mutex::new(Vec::new()), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    match handshake_trusting(http, &trusted) {
+                        Ok(()) => _ = connected.fetch_add(1, Ordering::Relaxed),
+                        Err(error) => failed.lock().unwrap().push(error),
+                    }
+                }
+            });
+        }
+        for round in 0..120 {
+            let pair = &made[round % made.len()];
+            for (file, text) in [("cert.pem", pair.cert.pem()), ("key.pem", pair.signing_key.serialize_pem())]
+            {
+                let path = folder.path().join(file);
+                if round % 2 == 0 {
+                    std::fs::write(&path, text).unwrap();
+                } else {
+                    std::fs::write(path.with_extension("new"), text).unwrap();
+                    std::fs::rename(path.with_extension("new"), &path).unwrap();
+                }
+                // Connections are made between certificate and key, too, in some rounds after a check for changes.
+                let (before, start) = (connected.load(Ordering::Relaxed), Instant::now());
+                let pause = Duration::from_millis(if round % 20 == 0 { 300 } else { 0 });
+                wait_until(|| {
+                    let failures = failed.lock().unwrap().len();
+                    start.elapsed() >= pause && connected.load(Ordering::Relaxed) > before + 1 || failures > 0
+                });
+            }
+            if round % 10 == 9 {
+                wait_until(|| handshake(http, pair.cert.der()).is_ok());
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{} failed: {:?}", failed.len(), failed.first());
+    let last = made[119 % made.len()].cert.der();
+    wait_until(|| handshake(http, last).is_ok());
     server.stop();
 }
 
@@ -340,10 +398,11 @@ fn over_http2() {
         format!("{CERTIFICATE}http_server_config:\n  http2: false\n"),
     )
     .unwrap();
-    let mut stream = over(http, made.cert.der(), &[b"h2", b"http/1.1"]);
-    stream.write_all(b"").unwrap();
-    stream.conn.complete_io(&mut stream.sock).unwrap();
-    assert_eq!(stream.conn.alpn_protocol(), Some(&b"http/1.1"[..]));
+    wait_until(|| {
+        let mut stream = over(http, made.cert.der(), &[b"h2", b"http/1.1"]);
+        stream.conn.complete_io(&mut stream.sock).unwrap();
+        stream.conn.alpn_protocol() == Some(&b"http/1.1"[..])
+    });
     server.stop();
 }
 
@@ -415,9 +474,15 @@ fn serve(folder: &tempfile::TempDir) -> (Server, u16) {
 
 type Secure = rustls::StreamOwned<rustls::ClientConnection, TcpStream>;
 
-fn over(port: u16, trusted: &rustls::pki_types::CertificateDer<'static>, protocols: &[&[u8]]) -> Secure {
+type Certificate = rustls::pki_types::CertificateDer<'static>;
+
+fn over(port: u16, trusted: &Certificate, protocols: &[&[u8]]) -> Secure {
+    over_trusting(port, std::slice::from_ref(trusted), protocols)
+}
+
+fn over_trusting(port: u16, trusted: &[Certificate], protocols: &[&[u8]]) -> Secure {
     let mut roots = rustls::RootCertStore::empty();
-    roots.add(trusted.clone()).unwrap();
+    trusted.iter().for_each(|trusted| roots.add(trusted.clone()).unwrap());
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let mut config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -427,6 +492,23 @@ fn over(port: u16, trusted: &rustls::pki_types::CertificateDer<'static>, protoco
     config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
     let client = rustls::ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap();
     rustls::StreamOwned::new(client, TcpStream::connect(("127.0.0.1", port)).unwrap())
+}
+
+fn handshake(port: u16, trusted: &Certificate) -> Result<(), String> {
+    handshake_trusting(port, std::slice::from_ref(trusted))
+}
+
+fn handshake_trusting(port: u16, trusted: &[Certificate]) -> Result<(), String> {
+    let mut stream = over_trusting(port, trusted, &[]);
+    stream.conn.complete_io(&mut stream.sock).map(drop).map_err(|error| error.to_string())
+}
+
+fn wait_until(mut condition: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !condition() {
+        assert!(Instant::now() < end, "it never came true");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// Head and body of the response.

@@ -9,8 +9,9 @@ mod tls;
 
 use std::path::{Path, PathBuf};
 
+use ::tls::ServerSettings;
 use serde::Deserialize;
-use server::http::{Rules, Tls, WebSource};
+use server::http::{Rules, WebSource};
 
 use file_cache::FileCache;
 
@@ -44,7 +45,7 @@ impl WebFile {
         Ok(file)
     }
 
-    fn load_tls(&self) -> Result<Option<Tls>, String> {
+    fn load_tls(&self) -> Result<Option<ServerSettings>, String> {
         let web = self.read()?;
         let http2 = web.http_server_config.unwrap_or_default().http2();
         let section = web.tls_server_config.unwrap_or_default();
@@ -72,7 +73,7 @@ impl WebFile {
 }
 
 impl WebSource for WebFile {
-    fn tls(&self) -> Result<Option<Tls>, String> {
+    fn tls(&self) -> Result<Option<ServerSettings>, String> {
         if !self.requires_tls {
             return Ok(None);
         }

@@ -68,12 +68,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::http::{Tls, WebSource};
+    use crate::http::WebSource;
 
     struct Fixed(Result<Rules, String>);
 
     impl WebSource for Fixed {
-        fn tls(&self) -> Result<Option<Tls>, String> {
+        fn tls(&self) -> Result<Option<tls::ServerSettings>, String> {
             Ok(None)
         }
 

@@ -15,6 +15,7 @@ use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use tls::Acceptor;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
@@ -41,12 +42,20 @@ pub(crate) struct Site {
 /// A site with its admission state.
 struct SiteState {
     site: Site,
+    /// TLS and its certificates, if there is a web configuration.
+    acceptor: Option<Acceptor>,
     admission: Admission,
 }
 
 impl SiteState {
     fn new(site: Site) -> SiteState {
-        SiteState { site, admission: Admission::default() }
+        let acceptor = site.tls.clone().map(|source| {
+            Acceptor::new(
+                move || source.tls(),
+                |why| log::error(None, format_args!("HTTPS: {why}; the last good certificate stays in use")),
+            )
+        });
+        SiteState { site, acceptor, admission: Admission::default() }
     }
 }
 
@@ -142,16 +151,10 @@ async fn accept(listener: Arc<TcpListener>, shared: SharedSite) {
 
 /// Serves a new connection, with or without TLS.
 async fn serve_connection(stream: TcpStream, shared: SharedSite) -> io::Result<()> {
-    let source = shared.state.load().site.tls.clone();
-    let config = match source {
+    let acceptor = shared.state.load().acceptor.clone();
+    let config = match acceptor {
         None => None,
-        // Certificates are read from files.
-        Some(source) => {
-            tokio::task::spawn_blocking(move || source.tls()?.map(|tls| tls.config()).transpose())
-                .await
-                .map_err(io::Error::other)?
-                .map_err(io::Error::other)?
-        }
+        Some(acceptor) => acceptor.config().await.map_err(io::Error::other)?,
     };
     let Some(config) = config else {
         serve_http1(stream, shared).await;

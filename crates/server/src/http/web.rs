@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Tls;
+use tls::ServerSettings;
 
-/// The source of a web configuration. Both methods are called each time, because files may change.
+/// The source of a web configuration. Its methods are called again and again, because files may change.
 pub trait WebSource: Send + Sync {
-    /// The TLS settings for a connection; None is plain HTTP.
-    fn tls(&self) -> Result<Option<Tls>, String>;
+    /// The TLS settings of connections; None is plain HTTP.
+    fn tls(&self) -> Result<Option<ServerSettings>, String>;
 
     /// The rules for a request.
     fn rules(&self) -> Result<Rules, String>;

@@ -2,10 +2,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::tls::{Authorities, ClientAuth, ServerSettings};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, CertifiedKey, IsCa, KeyPair, SanType};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConnection};
-use server::http::{Authorities, ClientAuth, Rate, Rules, Tls, WebSource};
+use server::http::{Rate, Rules, WebSource};
 
 use super::WebFile;
 use super::file_cache::FileCache;
@@ -25,7 +26,7 @@ pub(in crate::prometheus) fn folder_with(web: &str) -> (tempfile::TempDir, Certi
 }
 
 /// Loads a web configuration. Errors show paths without their folder.
-fn load(text: &str) -> Result<(Option<Tls>, Rules), String> {
+fn load(text: &str) -> Result<(Option<ServerSettings>, Rules), String> {
     let (folder, _) = folder_with(text);
     let load = || {
         let file = WebFile::open(&folder.path().join("web.yml"))?;
@@ -35,9 +36,13 @@ fn load(text: &str) -> Result<(Option<Tls>, Rules), String> {
 }
 
 /// The TLS settings of a file with these lines in `tls_server_config`.
-fn tls(lines: &str) -> Tls {
+fn tls(lines: &str) -> ServerSettings {
     let text = format!("{CERTIFICATE}{}", indented(lines));
     load(&text).unwrap_or_else(|error| panic!("{text}: {error}")).0.expect("TLS")
+}
+
+fn offers_http2(settings: &ServerSettings) -> bool {
+    settings.protocols.iter().any(|name| name == b"h2")
 }
 
 fn rules(text: &str) -> Rules {
@@ -67,7 +72,7 @@ fn versions_suites_and_curves() {
         ("min_version: TLS12\nmax_version: TLS12\n", true, false),
     ] {
         let tls = tls(lines);
-        assert_eq!((tls.tls12, tls.tls13, tls.http2), (tls12, tls13, true), "{lines}");
+        assert_eq!((tls.tls12, tls.tls13, offers_http2(&tls)), (tls12, tls13, true), "{lines}");
     }
     let suites = |lines: &str| {
         let config = tls(lines).config().unwrap();
@@ -101,7 +106,7 @@ fn versions_suites_and_curves() {
     let text = format!("tls_server_config:\n  cert: |\n{}  key: |\n{}", indented(&cert), indented(&key));
     assert!(load(&text).unwrap().0.is_some());
     let (tls, _) = load(&format!("{CERTIFICATE}http_server_config:\n  http2: false\n")).unwrap();
-    assert!(!tls.unwrap().http2);
+    assert!(!offers_http2(&tls.unwrap()));
 }
 
 #[test]
@@ -250,7 +255,7 @@ fn unreadable_files_stay_as_they_were() {
     let (folder, _) = folder_with(&format!("{CERTIFICATE}{}", indented(clients)));
     std::fs::copy(folder.path().join("cert.pem"), folder.path().join("ca.pem")).unwrap();
     let file = WebFile::open(&folder.path().join("web.yml")).unwrap_or_else(|error| panic!("{error}"));
-    type Part = fn(Tls) -> Vec<u8>;
+    type Part = fn(ServerSettings) -> Vec<u8>;
     let ca: Part = |tls| match tls.client_auth.signed_by {
         Some(Authorities::Pem(pem)) => pem,
         _ => Vec::new(),
@@ -290,7 +295,7 @@ struct Identity {
 }
 
 /// Runs a TLS handshake in memory; true if the server accepts the client.
-fn accepts(server: &Tls, trusted: &CertificateDer<'static>, identity: Option<&Identity>) -> bool {
+fn accepts(server: &ServerSettings, trusted: &CertificateDer<'static>, identity: Option<&Identity>) -> bool {
     let mut roots = RootCertStore::empty();
     roots.add(trusted.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use ::tls::{Authorities, ClientAuth, ServerSettings};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use server::http::{Authorities, ClientAuth, Tls};
 
 use super::file_cache::FileCache;
 
@@ -75,7 +75,7 @@ impl Section {
         words.iter().any(|word| !word.is_empty())
     }
 
-    pub fn load(&self, folder: &Path, http2: bool, files: &FileCache) -> Result<Tls, String> {
+    pub fn load(&self, folder: &Path, http2: bool, files: &FileCache) -> Result<ServerSettings, String> {
         if self.cert_file.is_empty() && self.cert.is_empty() {
             return Err("missing one of cert or cert_file".into());
         }
@@ -87,7 +87,8 @@ impl Section {
         let (tls12, tls13) = self.versions()?;
         let clients = self.clients(folder, files)?;
         let cipher_suites = self.cipher_suites()?;
-        Ok(Tls {
+        let protocols: &[&[u8]] = if http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
+        Ok(ServerSettings {
             certificates,
             key,
             client_auth: clients,
@@ -95,7 +96,7 @@ impl Section {
             tls13,
             cipher_suites,
             groups: self.groups(),
-            http2,
+            protocols: protocols.iter().map(|name| name.to_vec()).collect(),
         })
     }
 

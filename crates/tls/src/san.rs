@@ -6,7 +6,7 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::parse_x509_certificate;
 
 /// DNS names, mail addresses, IP addresses and URIs, as texts. Empty if the certificate cannot be parsed.
-pub(super) fn names(certificate: &[u8]) -> Vec<String> {
+pub(crate) fn names(certificate: &[u8]) -> Vec<String> {
     let Ok((_, certificate)) = parse_x509_certificate(certificate) else { return Vec::new() };
     let Ok(Some(names)) = certificate.subject_alternative_name() else { return Vec::new() };
     names.value.general_names.iter().filter_map(name).collect()

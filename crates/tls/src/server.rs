@@ -1,4 +1,4 @@
-//! TLS of the HTTP endpoints: certificate, versions, cipher suites and client authentication.
+//! The TLS settings of a server: certificate, versions, cipher suites and client authentication.
 
 use std::sync::Arc;
 
@@ -8,11 +8,11 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ServerConfig, SupportedCipherSuite, SupportedProtocolVersion};
 
-use super::ClientAuth;
+use crate::ClientAuth;
 
 /// The TLS settings of a server; certificates and key are PEM.
-#[derive(Clone, Debug)]
-pub struct Tls {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSettings {
     pub certificates: Vec<u8>,
     pub key: Vec<u8>,
     pub client_auth: ClientAuth,
@@ -24,11 +24,11 @@ pub struct Tls {
     pub cipher_suites: Option<Vec<String>>,
     /// The key exchange groups, by their TLS names (`secp256r1`, `X25519`), if not all.
     pub groups: Option<Vec<String>>,
-    /// HTTP/2 is offered.
-    pub http2: bool,
+    /// The application protocols that are offered (ALPN), in order of preference.
+    pub protocols: Vec<Vec<u8>>,
 }
 
-impl Tls {
+impl ServerSettings {
     /// Checks the settings and makes a rustls configuration.
     pub fn config(&self) -> Result<Arc<ServerConfig>, String> {
         let pair = |error: &dyn std::fmt::Display| format!("failed to load X509KeyPair: {error}");
@@ -46,8 +46,7 @@ impl Tls {
             None => builder.with_no_client_auth(),
         };
         let mut config = builder.with_single_cert(chain, key).map_err(|error| pair(&error))?;
-        let protocols: &[&[u8]] = if self.http2 { &[b"h2", b"http/1.1"] } else { &[b"http/1.1"] };
-        config.alpn_protocols = protocols.iter().map(|name| name.to_vec()).collect();
+        config.alpn_protocols.clone_from(&self.protocols);
         Ok(Arc::new(config))
     }
 
@@ -89,7 +88,7 @@ impl Tls {
     }
 }
 
-pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let found: Vec<_> =
         CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     if found.is_empty() { Err("no certificate found".to_owned()) } else { Ok(found) }

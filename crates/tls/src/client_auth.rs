@@ -11,8 +11,9 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme};
 
-use super::san;
-use super::tls::certificates;
+use crate::roots;
+use crate::san;
+use crate::server::certificates;
 
 /// The requirements on client certificates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,7 +37,7 @@ pub enum Authorities {
 }
 
 impl ClientAuth {
-    pub(super) fn verifier(
+    pub(crate) fn verifier(
         &self,
         provider: &Arc<CryptoProvider>,
     ) -> Result<Option<Arc<dyn ClientCertVerifier>>, String> {
@@ -47,8 +48,7 @@ impl ClientAuth {
             None => None,
             Some(authorities) => {
                 let roots = authorities.roots().map_err(|error| format!("client_ca_file: {error}"))?;
-                let builder =
-                    WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+                let builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider));
                 Some(builder.build().map_err(|error| format!("client_ca_file: {error}"))?)
             }
         };
@@ -62,22 +62,23 @@ impl ClientAuth {
 }
 
 impl Authorities {
-    fn roots(&self) -> Result<RootCertStore, String> {
-        let mut roots = RootCertStore::empty();
+    fn roots(&self) -> Result<Arc<RootCertStore>, String> {
         match self {
             Authorities::System => {
-                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+                let roots = roots::system();
                 if roots.is_empty() {
                     return Err("not set, and the system has no root certificates; expected a file of CA certificates".to_owned());
                 }
+                Ok(roots)
             }
             Authorities::Pem(pem) => {
+                let mut roots = RootCertStore::empty();
                 for certificate in certificates(pem)? {
                     roots.add(certificate).map_err(|error| error.to_string())?;
                 }
+                Ok(Arc::new(roots))
             }
         }
-        Ok(roots)
     }
 }
 
