@@ -20,6 +20,7 @@ use crate::config::setup::{
 };
 use crate::config::values::Values;
 use crate::http::{Route, SharedWebSource};
+use crate::listen::transport;
 use crate::{Block, Service};
 
 /// A Corefile with its name and defaults.
@@ -98,9 +99,10 @@ impl Config {
     }
 }
 
-/// A listening address; all addresses if there is no IP.
+/// A listening address and its transport; all addresses if there is no IP.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
+    pub scheme: Scheme,
     pub ip: Option<IpAddr>,
     pub scope: u32,
     pub port: u16,
@@ -114,6 +116,11 @@ impl Address {
             Some(IpAddr::V6(ip)) => SocketAddr::V6(SocketAddrV6::new(ip, self.port, 0, self.scope)),
             Some(ip) => SocketAddr::new(ip, self.port),
         }
+    }
+
+    /// `dns://:53`, as logs and metrics name the server.
+    pub fn label(&self) -> String {
+        format!("{}://{self}", self.scheme)
     }
 
     pub fn is_wildcard(&self) -> bool {
@@ -237,7 +244,7 @@ fn assemble(
         let mut block_served = Vec::new();
         let hosts = draft.hosts.unwrap_or_else(|| vec![String::new()]);
         for key in keys {
-            if key.scheme != Scheme::Dns {
+            if transport::find(key.scheme).is_none() {
                 let error = format!("{}:// listeners are still to come in Rhumb", key.scheme);
                 return Err(Diagnostic::error(error).at(&key.span));
             }
@@ -246,7 +253,7 @@ fn assemble(
             for host in &hosts {
                 let address = address(host, key)?;
                 listening.push(ZoneListener::new(key, host, block.is_filtered()));
-                block_served.push((format!("dns://{address}"), zone.to_string()));
+                block_served.push((address.label(), zone.to_string()));
                 groups.entry(address).or_default().push((zone.clone(), block.clone()));
             }
         }
@@ -265,8 +272,7 @@ fn assemble(
     let services = groups
         .into_iter()
         .map(|(address, zones)| {
-            let label = format!("dns://{address}");
-            (address, Arc::new(Service::new(label, zones).with_observer(observer.clone())))
+            (address.clone(), Arc::new(Service::new(address.label(), zones).with_observer(observer.clone())))
         })
         .collect();
     Ok(Config {
@@ -289,14 +295,15 @@ fn assemble(
 fn address(host: &str, key: &ZoneKey) -> Result<Address, Diagnostic> {
     let port = key.port_number()?;
     if host.is_empty() {
-        return Ok(Address { ip: None, scope: 0, port });
+        return Ok(Address { scheme: key.scheme, ip: None, scope: 0, port });
     }
     let (ip, scope) = host.split_once('%').unwrap_or((host, "0"));
     let wrong =
         || Diagnostic::error(format!("listen address: expected an IP address, got '{host}'")).at(&key.span);
     let ip: IpAddr = ip.parse().map_err(|_| wrong())?;
     // An IPv4-mapped IPv6 address is an IPv4 address.
-    Ok(Address { ip: Some(ip.to_canonical()), scope: scope.parse().map_err(|_| wrong())?, port })
+    let (ip, scope) = (Some(ip.to_canonical()), scope.parse().map_err(|_| wrong())?);
+    Ok(Address { scheme: key.scheme, ip, scope, port })
 }
 
 /// One line per zone, sorted, without duplicates; with the address if one is configured.

@@ -1,15 +1,14 @@
 //! A listening address. Its sockets survive reloads; its service is replaced.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use net::{UdpOptions, UdpSocket};
-use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::{Address, Service, runtime};
+use super::transport::{self, Acceptor, BindOptions, Bound};
+use crate::{Address, Service};
 
 /// One listening address and its current service.
 pub(crate) struct Endpoint {
@@ -26,64 +25,27 @@ pub(crate) struct Endpoint {
 /// An endpoint with its sockets, bound but not served yet.
 pub(crate) struct BoundEndpoint {
     pub endpoint: Arc<Endpoint>,
-    pub udp: Vec<Arc<UdpSocket>>,
-    pub tcp: Vec<TcpListener>,
+    pub acceptor: Box<dyn Acceptor>,
 }
 
-/// Attempts to find a port that is free for both UDP and TCP, for port 0.
-const ANY_PORT_ATTEMPTS: usize = 16;
-
-/// Binds all sockets of an address: as many as its service configures, or else one UDP socket per worker and one for TCP.
+/// Binds all sockets of an address, by the transport of its scheme.
 pub(crate) fn bind(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<BoundEndpoint> {
-    let mut bound = bind_once(address, workers, service.clone());
-    for _ in 1..ANY_PORT_ATTEMPTS {
-        match &bound {
-            Err(error) if address.port == 0 && error.kind() == io::ErrorKind::AddrInUse => {
-                bound = bind_once(address, workers, service.clone());
-            }
-            _ => break,
-        }
-    }
-    bound
-}
-
-fn bind_once(address: &Address, workers: usize, service: Arc<Service>) -> io::Result<BoundEndpoint> {
-    let wanted = address.socket_addr();
-    // Replies must be sent from the address the query was sent to, which a wildcard socket only knows from pktinfo.
-    let options = UdpOptions { pktinfo: address.is_wildcard(), ..UdpOptions::default() };
-    let first = match UdpSocket::bind(wanted, &options) {
-        Err(error) if address.ip.is_none() && net::ipv6_unavailable(&error) => {
-            UdpSocket::bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), address.port), &options)
-        }
-        other => other,
-    }
-    .map_err(|error| with_address(error, "udp", address))?;
-    let bound = first.local_addr();
-    let _entered = runtime::handle().enter();
-    let listen = || {
-        let listener = net::listen_tcp(bound).and_then(TcpListener::from_std);
-        listener.map_err(|error| with_address(error, "tcp", address))
-    };
-    let sockets = service.sockets;
-    let tcp = (0..sockets.unwrap_or(1)).map(|_| listen()).collect::<io::Result<_>>()?;
-    let mut udp = vec![Arc::new(first)];
-    for _ in 1..sockets.unwrap_or(workers) {
-        udp.push(Arc::new(
-            UdpSocket::bind(bound, &options).map_err(|error| with_address(error, "udp", address))?,
-        ));
-    }
+    let scheme = address.scheme;
+    let transport = transport::find(scheme)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, format!("{scheme}:// is not served")))?;
+    let Bound { addr, acceptor } = (transport.bind)(address, &BindOptions { workers, service: &service })?;
     let endpoint = Arc::new(Endpoint {
         address: address.clone(),
-        bound,
-        sockets,
+        bound: addr,
+        sockets: service.sockets,
         service: ArcSwap::new(service),
         closing: watch::Sender::new(false),
     });
-    Ok(BoundEndpoint { endpoint, udp, tcp })
+    Ok(BoundEndpoint { endpoint, acceptor })
 }
 
 /// Adds the address to an error, in Go's words.
-fn with_address(error: io::Error, network: &str, address: &Address) -> io::Error {
+pub(super) fn with_address(error: io::Error, network: &str, address: &Address) -> io::Error {
     let reason = match error.kind() {
         io::ErrorKind::AddrInUse => "bind: address already in use".to_owned(),
         io::ErrorKind::PermissionDenied => "bind: permission denied".to_owned(),

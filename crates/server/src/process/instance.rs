@@ -111,13 +111,8 @@ impl Server {
 
     /// Serves new sockets and returns the endpoint that served this address before.
     fn serve(&mut self, bound: BoundEndpoint) -> Option<Arc<Endpoint>> {
-        let BoundEndpoint { endpoint, udp, tcp } = bound;
-        for listener in tcp.into_iter().map(Arc::new) {
-            let endpoint = endpoint.clone();
-            let accepting = move || tcp::accept(listener.clone(), endpoint.clone());
-            supervise::spawn(runtime::handle(), "tcp-listener", accepting);
-        }
-        self.workers.serve(&endpoint, udp);
+        let BoundEndpoint { endpoint, acceptor } = bound;
+        acceptor.serve(&endpoint, &self.workers);
         self.endpoints.insert(endpoint.address.clone(), endpoint)
     }
 
