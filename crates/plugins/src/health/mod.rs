@@ -9,7 +9,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use metrics::{Counter, Histogram, RegisterError, buckets, registry};
-use server::http::{HttpAnswer, HttpState, probe};
+use server::http::{HttpAnswer, HttpRequest, probe};
 use server::log::{self, Logger};
 
 pub(crate) use setup::setup;
@@ -39,7 +39,7 @@ pub(crate) fn register_metrics() -> Result<(), RegisterError> {
 }
 
 /// Always OK, also in lameduck, when the process still serves.
-fn answer(_: &HttpState) -> HttpAnswer {
+fn answer(_: &HttpRequest) -> HttpAnswer {
     HttpAnswer::text(200, "OK")
 }
 

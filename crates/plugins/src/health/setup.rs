@@ -4,7 +4,6 @@
 //! }
 //! ```
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use corefile::Diagnostic;
@@ -35,7 +34,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     if let Some(duration) = lameduck.and_then(GoDuration::above_zero) {
         s.lameduck("health", duration);
     }
-    s.http(Route { addr: addr.clone(), path: PATH, answer: Arc::new(answer) });
+    s.http(Route::new(addr.clone(), PATH, answer));
     s.every(format!("health: {addr}"), PROBE_INTERVAL, move || probe_self(&addr));
     Ok(())
 }

@@ -1,11 +1,11 @@
 use std::io;
 use std::time::Duration;
 
-use server::http::{HttpAnswer, HttpState};
+use server::http::{HttpAnswer, HttpRequest};
 
 use super::{REQUEST_DURATION, REQUEST_FAILURES, record_probe};
 use crate::log::capture::Capture;
-use crate::testing::harness::{check, configure, refused};
+use crate::testing::harness::{check, configure, page, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {
@@ -63,9 +63,9 @@ fn refused_forms() {
 #[test]
 fn always_ok() {
     let config = configure(&corefile("health")).unwrap();
-    for stopping in [false, true] {
-        assert_eq!((config.routes()[0].answer)(&HttpState { stopping }), HttpAnswer::text(200, "OK"));
-    }
+    assert_eq!(page(&config.routes()[0]), HttpAnswer::text(200, "OK"));
+    let stopping = HttpRequest { stopping: true, ..HttpRequest::get("/health") };
+    assert_eq!(super::answer(&stopping), HttpAnswer::text(200, "OK"));
 }
 
 #[test]

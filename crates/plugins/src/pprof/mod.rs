@@ -6,10 +6,9 @@ mod setup;
 mod tests;
 mod threads;
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use server::http::{Content, HttpAnswer, HttpBody, HttpFuture, HttpState, Route};
+use server::http::{HttpAnswer, HttpBody, HttpFuture, HttpRequest, Route};
 
 use profile::encode;
 pub(crate) use setup::setup;
@@ -39,31 +38,26 @@ const UNSUPPORTED: &[(&str, &str)] = &[
 
 /// The routes of an address.
 fn routes(addr: &str) -> Vec<Route> {
-    let route = |path, answer: fn(&HttpState) -> HttpAnswer| Route {
-        addr: addr.to_owned(),
-        path,
-        answer: Arc::new(answer),
-    };
     let mut routes = vec![
-        route(PREFIX, index),
-        route("/debug/pprof/", index),
-        route("/debug/pprof/cmdline", command_line),
-        route("/debug/pprof/profile", |_| HttpAnswer::deferred(record)),
+        Route::new(addr, PREFIX, index),
+        Route::new(addr, "/debug/pprof/", index),
+        Route::new(addr, "/debug/pprof/cmdline", command_line),
+        Route::deferred(addr, "/debug/pprof/profile", |request| record(request.query())),
     ];
     for (path, instead) in UNSUPPORTED {
         let answer =
-            move |_: &HttpState| HttpAnswer::text(404, format!("not supported by Rhumb: {instead}\n"));
-        routes.push(Route { addr: addr.to_owned(), path, answer: Arc::new(answer) });
+            move |_: &HttpRequest| HttpAnswer::text(404, format!("not supported by Rhumb: {instead}\n"));
+        routes.push(Route::new(addr, path, answer));
     }
     routes
 }
 
-fn index(_: &HttpState) -> HttpAnswer {
+fn index(_: &HttpRequest) -> HttpAnswer {
     answer("text/html; charset=utf-8", INDEX.into())
 }
 
 /// The arguments, separated by NUL.
-fn command_line(_: &HttpState) -> HttpAnswer {
+fn command_line(_: &HttpRequest) -> HttpAnswer {
     let arguments: Vec<String> =
         std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     answer("text/plain; charset=utf-8", arguments.join("\0").into_bytes())
@@ -91,6 +85,5 @@ fn seconds(query: &str) -> u64 {
 }
 
 fn answer(content_type: &str, bytes: Vec<u8>) -> HttpAnswer {
-    let body = HttpBody { content_type: content_type.to_owned(), bytes };
-    HttpAnswer { status: 200, content: Content::Plain(body) }
+    HttpAnswer::new(200, HttpBody { content_type: content_type.to_owned(), bytes })
 }

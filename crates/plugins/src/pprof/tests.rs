@@ -1,11 +1,11 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use prost::Message;
-use server::http::{HttpAnswer, HttpState};
+use server::http::HttpAnswer;
 
 use super::profile::{Profile, encode};
 use super::seconds;
-use crate::testing::harness::{check, configure, refused};
+use crate::testing::harness::{check, configure, page, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {
@@ -15,7 +15,7 @@ fn corefile(body: &str) -> String {
 fn answer(path: &str) -> Option<HttpAnswer> {
     let config = configure(&corefile("pprof")).expect("a configuration");
     let route = config.routes().iter().find(|route| route.path == path)?;
-    Some((route.answer)(&HttpState { stopping: false }))
+    Some(page(route))
 }
 
 #[test]
@@ -48,15 +48,15 @@ fn forms() {
 fn pages() {
     for path in ["/debug/pprof", "/debug/pprof/"] {
         let page = answer(path).expect("a page");
-        assert!(String::from_utf8_lossy(&page.body("").bytes).contains("profile?seconds=5"));
+        assert!(String::from_utf8_lossy(&page.body.bytes).contains("profile?seconds=5"));
     }
     let command_line = answer("/debug/pprof/cmdline").expect("a page");
-    assert!(!command_line.body("").bytes.is_empty());
+    assert!(!command_line.body.bytes.is_empty());
     for name in ["heap", "allocs", "goroutine", "block", "mutex", "threadcreate", "trace", "symbol"] {
         let answer = answer(&format!("/debug/pprof/{name}")).expect("an answer");
         assert_eq!(answer.status, 404, "{name}");
         assert!(
-            String::from_utf8_lossy(&answer.body("").bytes).starts_with("not supported by Rhumb: "),
+            String::from_utf8_lossy(&answer.body.bytes).starts_with("not supported by Rhumb: "),
             "{name}"
         );
     }

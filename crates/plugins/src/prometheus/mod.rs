@@ -27,7 +27,7 @@ mod web;
 
 use std::sync::{Arc, OnceLock};
 
-use server::http::{HttpAnswer, HttpState};
+use server::http::{HttpAnswer, HttpRequest};
 use server::{Client, Hooks, Link, Observer, Outcome, Plugin, Step, Turn, Visit};
 use wire::{Query, Rcode, Reply};
 
@@ -125,6 +125,6 @@ impl Observer for Prometheus {
     }
 }
 
-fn answer(_: &HttpState) -> HttpAnswer {
-    HttpAnswer::negotiated(200, negotiate::body)
+fn answer(request: &HttpRequest) -> HttpAnswer {
+    HttpAnswer::new(200, negotiate::body(request.accept()))
 }

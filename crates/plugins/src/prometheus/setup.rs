@@ -53,7 +53,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let config_metrics = s.shared("", || ConfigMetrics::new(Arc::clone(&families)));
     config_metrics.runtime.fetch_or(options.runtime_metrics, Ordering::AcqRel);
     config_metrics.legacy.fetch_or(options.legacy_forward_metrics, Ordering::AcqRel);
-    s.http(Route { addr, path: PATH, answer: Arc::new(answer) });
+    s.http(Route::new(addr, PATH, answer));
     let zones = zones_from_args_or_block::<&str>(&[], s.keys());
     let refused = RefusedQueries::default();
     s.add(Prometheus { families, zones, table: OnceLock::new(), refused, config_metrics });

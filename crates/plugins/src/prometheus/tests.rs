@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 
 use metrics::{Registry, buckets, registry};
 use server::Server;
-use server::http::HttpState;
 
 use super::legacy;
 use super::web::tests::{CERTIFICATE, folder_with};
-use crate::testing::harness::{answer, ask, configure, refused, service};
+use crate::testing::harness::{answer, ask, configure, page, refused, service};
 
 /// `|` stands for a new line. Every test has a port of its own, and so metrics of its own.
 fn corefile(port: u16, body: &str) -> String {
@@ -162,9 +161,9 @@ fn dropped_queries_count_as_noerror_without_a_plugin() {
 #[test]
 fn metrics_exist_before_their_first_use() {
     let config = configure(&corefile(7004, "prometheus")).unwrap();
-    let answer = (config.routes()[0].answer)(&HttpState { stopping: false });
+    let answer = page(&config.routes()[0]);
     assert_eq!(answer.status, 200);
-    let body = answer.body("");
+    let body = answer.body;
     assert_eq!(body.content_type, "text/plain; version=0.0.4; charset=utf-8; escaping=underscores");
     let text = String::from_utf8(body.bytes).unwrap();
     for name in [

@@ -10,7 +10,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use server::http::{HttpAnswer, HttpState};
+use server::http::HttpAnswer;
 use server::log::{self, Logger};
 use server::{Hooks, Link, Plugin};
 
@@ -44,8 +44,8 @@ impl Plugin for Ready {
     }
 }
 
-fn answer(list: &ReadyList, state: &HttpState) -> HttpAnswer {
-    if state.stopping {
+fn answer(list: &ReadyList, stopping: bool) -> HttpAnswer {
+    if stopping {
         return HttpAnswer::text(503, "Shutting down");
     }
     let not_ready = list.not_ready();

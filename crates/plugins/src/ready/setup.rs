@@ -4,8 +4,6 @@
 //! }
 //! ```
 
-use std::sync::Arc;
-
 use corefile::Diagnostic;
 use server::Setup;
 use server::http::Route;
@@ -35,7 +33,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let list = s.shared(&addr, ReadyList::default);
     if list.needs_route() {
         let list = list.clone();
-        s.http(Route { addr, path: PATH, answer: Arc::new(move |state| answer(&list, state)) });
+        s.http(Route::new(addr, PATH, move |request| answer(&list, request.stopping)));
     }
     s.add_off_chain(Ready { list, monitor });
     Ok(())

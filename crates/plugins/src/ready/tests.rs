@@ -1,13 +1,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use server::http::{HttpAnswer, HttpState};
+use server::http::HttpAnswer;
 use server::{Plugin, Ready};
 
 use super::answer;
 use super::list::{Monitor, ReadyList};
 use crate::log::capture::Capture;
-use crate::testing::harness::{configure, refused};
+use crate::testing::harness::{configure, page, refused};
 
 /// `|` stands for a new line.
 fn corefile(body: &str) -> String {
@@ -58,7 +58,7 @@ fn blocks_share_an_address() {
     let addrs: Vec<&str> = config.routes().iter().map(|route| &*route.addr).collect();
     assert_eq!(addrs, [":8181", ":1"]);
     // No plugin here reports readiness.
-    let answer = (config.routes()[0].answer)(&HttpState { stopping: false });
+    let answer = page(&config.routes()[0]);
     assert_eq!(answer, HttpAnswer::text(200, "OK"));
 }
 
@@ -115,11 +115,7 @@ fn reports_plugins_that_are_not_ready() {
             Ok(()) => (200, "OK"),
             Err(names) => (503, names),
         };
-        assert_eq!(
-            answer(&list, &HttpState { stopping: false }),
-            HttpAnswer::text(status, body),
-            "{ready:?}"
-        );
+        assert_eq!(answer(&list, false), HttpAnswer::text(status, body), "{ready:?}");
         let lines: Vec<String> = expected
             .err()
             .map(|names| format!("[INFO] plugin/ready: Plugins not ready: \"{names}\""))
@@ -127,7 +123,7 @@ fn reports_plugins_that_are_not_ready() {
             .collect();
         assert_eq!(log.lines("plugin/ready"), lines, "{ready:?}");
     }
-    assert_eq!(answer(&list, &HttpState { stopping: true }), HttpAnswer::text(503, "Shutting down"));
+    assert_eq!(answer(&list, true), HttpAnswer::text(503, "Shutting down"));
 }
 
 #[test]
@@ -142,5 +138,5 @@ fn reports_why_a_plugin_is_not_ready() {
     }
     let body =
         "kubernetes,kubernetes: a: stale for 2s: pods: hung,kubernetes: b: stale for 4s: services: refused";
-    assert_eq!(answer(&list, &HttpState { stopping: false }), HttpAnswer::text(503, body));
+    assert_eq!(answer(&list, false), HttpAnswer::text(503, body));
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use server::http::{HttpAnswer, HttpRequest, Route};
 use server::{Client, Config, ExplainedReply, Input, Service, Transport, config};
 use wire::{Class, Edns, EdnsOption, Flags, NameBuf, Opcode, Query, Reply, Rtype};
 
@@ -13,6 +14,11 @@ pub fn configure(corefile: &str) -> Result<Config, String> {
 }
 
 /// The error of a Corefile that must not load.
+/// The answer of a route to a GET.
+pub fn page(route: &Route) -> HttpAnswer {
+    server::runtime::handle().block_on(route.answer(HttpRequest::get(route.path)))
+}
+
 pub fn refused(corefile: &str) -> String {
     match configure(corefile) {
         Ok(_) => panic!("this Corefile should be refused:\n{corefile}"),

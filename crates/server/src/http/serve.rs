@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::server::conn::{http1, http2};
 use hyper::service::service_fn;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tls::Acceptor;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -23,10 +23,10 @@ use tokio::task::AbortHandle;
 use tokio_rustls::TlsAcceptor;
 
 use super::admission::{Admission, Verdict};
-use super::{HttpAnswer, HttpState, Route, SharedWebSource};
+use super::{HttpAnswer, HttpRequest, Route, SharedWebSource};
 use crate::{log, runtime};
 
-/// Timeout of a handshake, of a request's headers, and of the next request on a connection.
+/// Timeout of a handshake, of a request's headers, of its body, and of the next request on a connection.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Whether the process received a signal to stop; shared by all listeners.
@@ -173,7 +173,7 @@ async fn serve_connection(stream: TcpStream, shared: SharedSite) -> io::Result<(
 async fn serve_http1(stream: impl AsyncRead + AsyncWrite + Unpin, shared: SharedSite) {
     let service = service_fn(move |request| {
         let shared = shared.clone();
-        async move { Ok::<_, Infallible>(answer(&request, &shared).await) }
+        async move { Ok::<_, Infallible>(answer(request, &shared).await) }
     });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -190,7 +190,7 @@ async fn serve_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'stati
         move |request| {
             let (shared, answered) = (shared.clone(), Arc::clone(&answered));
             async move {
-                let answer = answer(&request, &shared).await;
+                let answer = answer(request, &shared).await;
                 answered.notify_one();
                 Ok::<_, Infallible>(answer)
             }
@@ -212,7 +212,7 @@ async fn serve_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'stati
 }
 
 /// Answers a request; a panic becomes status 500.
-async fn answer(request: &Request<Incoming>, shared: &SharedSite) -> Response<Full<Bytes>> {
+async fn answer(request: Request<Incoming>, shared: &SharedSite) -> Response<Full<Bytes>> {
     let answered = supervise::step_async("http-request", respond(request, shared)).await;
     answered.unwrap_or_else(|| {
         let mut response = Response::default();
@@ -221,7 +221,7 @@ async fn answer(request: &Request<Incoming>, shared: &SharedSite) -> Response<Fu
     })
 }
 
-async fn respond(request: &Request<Incoming>, shared: &SharedSite) -> Response<Full<Bytes>> {
+async fn respond(request: Request<Incoming>, shared: &SharedSite) -> Response<Full<Bytes>> {
     let state = shared.state.load_full();
     let Verdict { refused, headers } = match &state.site.tls {
         Some(web) => {
@@ -232,17 +232,13 @@ async fn respond(request: &Request<Incoming>, shared: &SharedSite) -> Response<F
     };
     let answer = match refused {
         Some(status) => refusal(status),
-        None => from_route(request, &state.site.routes, &shared.stopping),
+        None => from_route(request, &state.site.routes, &shared.stopping).await,
     };
-    let answer = answer.ready(request.uri().query().unwrap_or_default()).await;
-    let accept = request.headers().get(ACCEPT).and_then(|value| value.to_str().ok());
-    let body = answer.body(accept.unwrap_or_default());
-    let mut response = Response::new(Full::new(Bytes::from(body.bytes)));
+    let mut response = Response::new(Full::new(Bytes::from(answer.body.bytes)));
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    if let Ok(value) = HeaderValue::try_from(body.content_type) {
-        response.headers_mut().insert(CONTENT_TYPE, value);
-    }
-    for (name, value) in headers {
+    let content_type = (CONTENT_TYPE.to_string(), answer.body.content_type);
+    let own = answer.headers.into_iter().map(|(name, value)| (name.to_owned(), value));
+    for (name, value) in [content_type].into_iter().chain(own).chain(headers) {
         if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
             response.headers_mut().insert(name, value);
         }
@@ -255,10 +251,41 @@ fn refusal(status: u16) -> HttpAnswer {
     HttpAnswer::text(status, format!("{}\n", reason.unwrap_or_default()))
 }
 
-fn from_route(request: &Request<Incoming>, routes: &[Route], stopping: &AtomicBool) -> HttpAnswer {
-    let state = HttpState { stopping: stopping.load(Ordering::Acquire) };
-    match routes.iter().find(|route| route.path == request.uri().path()) {
-        Some(route) => (route.answer)(&state),
-        None => HttpAnswer::text(404, "404 page not found\n"),
+/// Lets the route of the request's path answer it.
+async fn from_route(request: Request<Incoming>, routes: &[Route], stopping: &AtomicBool) -> HttpAnswer {
+    let at_path = || routes.iter().filter(|route| route.path == request.uri().path());
+    let Some(route) = at_path().find(|route| route.accepts(request.method())) else {
+        let allowed: Vec<&str> = at_path().flat_map(|route| route.methods).map(Method::as_str).collect();
+        if allowed.is_empty() {
+            return HttpAnswer::text(404, "404 page not found\n");
+        }
+        return HttpAnswer { headers: vec![("allow", allowed.join(", "))], ..refusal(405) };
+    };
+    let (head, body) = request.into_parts();
+    let body = match read_body(body, route.body_limit).await {
+        Ok(body) => body,
+        // The rest of the body is not read, so the connection has no next request.
+        Err(status) => {
+            return HttpAnswer { headers: vec![("connection", "close".to_owned())], ..refusal(status) };
+        }
+    };
+    let stopping = stopping.load(Ordering::Acquire);
+    let (method, uri, headers) = (head.method, head.uri, head.headers);
+    route.answer(HttpRequest { method, uri, headers, body, stopping }).await
+}
+
+/// Reads a body up to a limit and within a timeout, or returns the status of the refusal.
+async fn read_body(body: Incoming, limit: usize) -> Result<Bytes, u16> {
+    if limit == 0 {
+        return Ok(Bytes::new());
+    }
+    if body.size_hint().lower() > limit as u64 {
+        return Err(413);
+    }
+    match tokio::time::timeout(REQUEST_TIMEOUT, Limited::new(body, limit).collect()).await {
+        Ok(Ok(read)) => Ok(read.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(413),
+        Ok(Err(_)) => Err(400),
+        Err(_) => Err(408),
     }
 }

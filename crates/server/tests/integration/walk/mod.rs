@@ -3,6 +3,7 @@
 //! Every scenario runs over UDP and TCP, with immediate and with delayed data, before and after a reload.
 
 mod client;
+mod routes;
 mod shapes;
 mod streams;
 mod supervised;

@@ -5,12 +5,12 @@ use std::future::Future;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use corefile::Diagnostic;
-use server::http::{HttpAnswer, HttpState, Route};
+use server::http::{HttpAnswer, Method, Route};
 use server::{
     Availability, Hooks, Lookup, LookupResult, Message, Messages, Outcome, Part, Plugin, PluginSpec, Sent,
     Setup, Step, StreamError, Turn, Visit, task,
@@ -52,8 +52,13 @@ pub static PLUGINS: &[PluginSpec] = &[
     spec("page", |s| {
         s.c.next();
         let [addr] = s.c.remaining_args()[..] else { return Err(s.c.arg_err()) };
-        let answer = Arc::new(|_: &HttpState| HttpAnswer::text(200, "a page"));
-        s.http(Route { addr: addr.to_owned(), path: "/page", answer });
+        let addr = addr.to_owned();
+        s.http(Route::new(addr.clone(), "/page", |_| HttpAnswer::text(200, "a page")));
+        let echo = Route::deferred(addr, "/echo", |request| {
+            let text = format!("{} {}", request.query(), String::from_utf8_lossy(&request.body));
+            Box::pin(async { HttpAnswer::text(200, text) })
+        });
+        s.http(echo.methods(&[Method::POST, Method::PUT]).body_limit(8));
         Ok(())
     }),
     spec("ticks", |s| {
