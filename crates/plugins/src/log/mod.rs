@@ -17,6 +17,8 @@ mod format;
 mod line;
 mod setup;
 #[cfg(test)]
+mod stream_tests;
+#[cfg(test)]
 mod tests;
 
 use std::time::Instant;

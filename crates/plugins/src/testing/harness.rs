@@ -13,12 +13,12 @@ pub fn configure(corefile: &str) -> Result<Config, String> {
     config::build(&input, crate::PLUGINS, &corefile::Disk).map_err(|errors| errors[0].to_string())
 }
 
-/// The error of a Corefile that must not load.
 /// The answer of a route to a GET.
 pub fn page(route: &Route) -> HttpAnswer {
     server::runtime::handle().block_on(route.answer(HttpRequest::get(route.path)))
 }
 
+/// The error of a Corefile that must not load.
 pub fn refused(corefile: &str) -> String {
     match configure(corefile) {
         Ok(_) => panic!("this Corefile should be refused:\n{corefile}"),

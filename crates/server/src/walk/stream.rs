@@ -324,3 +324,48 @@ impl Visit<'_> {
         self.restore_question(0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::walk::exchange::{PacketResult, answer, refuse_wait};
+    use crate::{Client, Plugin, Step, Transport};
+
+    struct Source;
+
+    impl Plugin for Source {
+        fn name(&self) -> &'static str {
+            "source"
+        }
+
+        fn query(&self, _visit: &mut Visit<'_>) -> Step {
+            Step::Stream(Box::new(Empty))
+        }
+    }
+
+    struct Empty;
+
+    impl Messages for Empty {
+        fn poll_next(&mut self, _: &mut Context<'_>, _: &mut Message<'_>) -> Poll<Result<Part, StreamError>> {
+            Poll::Ready(Ok(Part::Last))
+        }
+    }
+
+    #[test]
+    fn a_stream_beyond_the_limit_of_waiting_queries_fails() {
+        let root = wire::NameBuf::root();
+        let block = Arc::new(Block::new(vec![Arc::new(Source)], Default::default()));
+        let service = Arc::new(Service::new("dns://:53".to_owned(), vec![(root.clone(), block)]));
+        let packet = Query::ask(root.as_name(), Rtype::AXFR).to_packet();
+        let (mut walk, mut out) = (Walk::new(), Vec::new());
+        let client = Client { transport: Transport::Tcp, ..Client::unspecified() };
+        let result = answer(&service, &mut walk, client, &packet, None, &mut out);
+        let PacketResult::Unfinished(progress, block) = result else { panic!("it streams") };
+        let refused = refuse_wait(&service, &mut walk, progress, &block, &mut out);
+        assert!(matches!(refused, PacketResult::Reply));
+        let mut reply = Reply::new();
+        reply.decode(&out).expect("a reply");
+        assert_eq!(reply.rcode, Rcode::SERVFAIL);
+        assert_eq!(walk.state.error.as_deref(), Some("too many queries are waiting"));
+    }
+}
