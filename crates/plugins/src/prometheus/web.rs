@@ -24,7 +24,7 @@ struct WebConfig {
     rate_limit: Option<rules::RateSection>,
 }
 
-/// A file that was valid when it was opened; read again for every connection and request.
+/// A file that was valid when it was opened; read again for every request, and when certificates are checked for changes.
 pub(super) struct WebFile {
     path: PathBuf,
     /// The file had a TLS section when it was opened. One that lost it later is an error, not a request for plain HTTP.

@@ -16,7 +16,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use wire::{Query, Question, Rcode, Reply, Rtype, Section};
+use wire::{Query, Rcode, Reply, Rtype, Section};
 
 use super::exchange::{self, TASK};
 use super::{Direction, Walk, mask_before};
@@ -117,8 +117,16 @@ impl Stream {
             Err(why) => return self.fail(why, walk, block, service, out),
         };
         let passed = supervise::catch(TASK, || {
+            // The plugins above restore the questions they replaced; the source needs them for its next message.
+            let undo = walk.state.undo.clone();
+            let below = walk.query.question.clone();
             walk.pass_up(self.source, part, block, service);
-            walk.encode_part(part, block, out)
+            let encoded = walk.encode_part(part, block, out);
+            if part == Part::More && !undo.is_empty() {
+                walk.query.set_question(below);
+                walk.state.undo = undo;
+            }
+            encoded
         });
         match passed {
             Ok(true) => {
@@ -252,18 +260,10 @@ impl Walk {
     fn pass_up(&mut self, source: usize, part: Part, block: &Arc<Block>, service: &Arc<Service>) {
         self.state.position = source;
         self.state.outcome = Outcome::Records;
-        // The plugins above restore the questions they replaced; the source needs the last one again.
-        let replaced: Option<(Question, Vec<(usize, Question)>)> = (part == Part::More
-            && !self.state.undo.is_empty())
-        .then(|| (self.query.question.clone(), self.state.undo.clone()));
         let size = self.reply.plain_len(&self.query.question) as u64;
         self.visit(block, service).up_without_waiting(part);
         if part == Part::More {
             self.state.streamed += size;
-        }
-        if let Some((question, undo)) = replaced {
-            self.query.set_question(question);
-            self.state.undo = undo;
         }
     }
 

@@ -352,7 +352,7 @@ impl Plugin for Rewrite {
     }
 
     fn hooks(&self) -> Hooks {
-        Hooks::QUERY | Hooks::RECORDS | Hooks::FAILURE
+        Hooks::QUERY | Hooks::RECORDS | Hooks::FAILURE | Hooks::PARTS
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
@@ -423,7 +423,7 @@ impl Messages for Zone {
             self.waiting = None;
         }
         match (self.kind.as_str(), self.left) {
-            ("fails", 3) => return Poll::Ready(Err(StreamError::new("the journal is gone"))),
+            ("breaks", 3) => return Poll::Ready(Err(StreamError::new("the journal is gone"))),
             ("fails-at-once", _) => return Poll::Ready(Err(StreamError::new("no zone yet"))),
             ("panics", 3) => panic!("in the middle"),
             ("sleeps", 3) => return Poll::Pending,

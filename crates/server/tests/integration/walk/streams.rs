@@ -46,7 +46,7 @@ fn served(check: impl FnOnce(SocketAddr, &Lines)) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let lines = Lines::default();
     log::set_output(Box::new(lines.clone()));
-    let server = Server::start(build(".:0 {\nbind_loopback\nhasty\ntotal\ntransfer\ndata now\n}\n"))
+    let server = Server::start(build(".:0 {\nbind_loopback\nhasty\ntotal\nrewrite\ntransfer\ndata now\n}\n"))
         .expect("it starts");
     shapes::reset();
     check(server.addresses()[0], &lines);
@@ -71,11 +71,11 @@ fn a_stream_ends_whole_or_with_a_closed_connection() {
             ("zone", &[2, 2, 1], true, &["records, 230 octets", "sent 46"], ""),
             ("waits", &[2, 2, 1], true, &["records, 238 octets", "sent 47"], ""),
             (
-                "fails",
+                "breaks",
                 &[2],
                 false,
                 &["SERVFAIL: the journal is gone"],
-                "failed after 1 messages, 63 octets: the journal is gone",
+                "failed after 1 messages, 64 octets: the journal is gone",
             ),
             (
                 "sleeps",
@@ -121,6 +121,20 @@ fn a_stream_ends_whole_or_with_a_closed_connection() {
                 .into_iter()
                 .collect();
             assert_eq!(lines.take("stream of"), expected);
+        }
+    });
+}
+
+#[test]
+fn a_replaced_question_is_restored_in_every_message() {
+    served(|addr, _| {
+        let mut stream = transfer(addr, "shop.example. AXFR");
+        for records in [2, 2, 1] {
+            let answer = Answer::decode(&read_frame(&mut stream).expect("a message"));
+            assert_eq!(answer.question, "shop.example. AXFR");
+            let got = addresses(&answer);
+            assert_eq!(got.len(), records);
+            assert!(got.iter().all(|record| record.starts_with("shop.example. ")), "{got:?}");
         }
     });
 }
