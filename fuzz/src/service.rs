@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 
-use server::{Client, Input, Service, Transport, config};
+use server::{Client, Input, Purpose, Service, Transport, config};
 
 /// `{port}` is a placeholder. Without `erratic`, whose answers depend on the number of earlier queries.
 pub const COREFILE: &str = include_str!("service/Corefile");
@@ -34,7 +34,7 @@ pub fn answer(packet: &[u8], transport: Transport) -> Option<Vec<u8>> {
         transport,
     };
     // Without a runtime: a plugin that waits is polled once and fails the check.
-    match pin!(SERVICE.answer(packet, client)).poll(&mut Context::from_waker(Waker::noop())) {
+    match pin!(SERVICE.answer(packet, client, Purpose::Serve)).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(answered) => answered.packet,
         Poll::Pending => panic!("a plugin in service/Corefile waits; none may"),
     }

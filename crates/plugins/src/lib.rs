@@ -1,7 +1,7 @@
 //! The plugins. Each has a folder: `mod.rs` (its behaviour), `setup.rs` (its Corefile options), `README.md`
 //! (for users) and `tests.rs`. None opens a socket or a watch itself; other crates do that.
-//! `order.rs` is the one list that sets the order of plugins in a chain; `options.rs`, `messages/` and `host_files/` hold
-//! what several plugins share.
+//! `order.rs` is the one list that sets the order of plugins in a chain; `options.rs`, `server_counter.rs`, `messages/`
+//! and `host_files/` hold what several plugins share.
 
 mod acl;
 mod any;
@@ -53,6 +53,7 @@ mod host_files;
 mod messages;
 mod options;
 mod order;
+mod server_counter;
 #[cfg(test)]
 mod testing;
 

@@ -16,12 +16,13 @@ use wire::NameBuf;
 
 use crate::config::fingerprint::Files;
 use crate::config::setup::{
-    Availability, BlockDraft, ConfigDraft, CorefilePoll, Link, Periodic, PluginSpec, Setup,
+    Availability, BlockDraft, ChainDraft, ConfigDraft, CorefilePoll, Link, Periodic, PluginDraft, PluginSpec,
+    Setup,
 };
 use crate::config::values::Values;
 use crate::http::{Route, SharedWebSource};
 use crate::listen::transport;
-use crate::{Block, Service};
+use crate::{Block, BlockFilter, Lifecycle, Observer, Plugin, Service};
 
 /// A Corefile with its name and defaults.
 #[derive(Clone)]
@@ -92,10 +93,17 @@ impl Config {
 
     /// Calls `prepare` of all plugins, which may block. Before that, plugins open no connections.
     pub fn prepare(&self) -> Result<(), String> {
-        for plugin in self.blocks.iter().flat_map(|block| block.plugins()) {
-            plugin.prepare().map_err(|error| format!("plugin/{}: {error}", plugin.name()))?;
+        for offered in self.blocks.iter().flat_map(|block| block.offers::<dyn Lifecycle>()) {
+            offered.value.prepare().map_err(|error| format!("plugin/{}: {error}", offered.plugin))?;
         }
         Ok(())
+    }
+
+    /// Calls a method of all plugins with a lifecycle; a panic in one is logged, and the others are still called.
+    pub fn each_lifecycle(&self, task: &str, work: fn(&dyn Lifecycle)) {
+        for offered in self.blocks.iter().flat_map(|block| block.offers::<dyn Lifecycle>()) {
+            supervise::step(task, || work(offered.value.as_ref()));
+        }
     }
 }
 
@@ -189,23 +197,23 @@ pub fn set_up(parsed: Parsed, plugins: &[PluginSpec], running: &Config) -> Resul
             let Some(c) = block.dispenser(spec.name) else { continue };
             let result = match spec.availability {
                 Availability::Available(setup) => {
-                    setup(&mut Setup { c, keys, block, later, draft, common: &mut common })
+                    let (name, common) = (spec.name, &mut common);
+                    setup(&mut Setup { c, name, position: None, keys, block, later, draft, common })
                 }
                 Availability::Planned => Err(unavailable(c, spec, "is still to come in Rhumb", None)),
                 Availability::Unsupported(instead) => {
                     Err(unavailable(c, spec, "is not part of Rhumb", Some(instead)))
                 }
             };
-            errors.extend(
-                result.err().map(
-                    |error| {
-                        if error.plugin().is_none() { error.in_plugin(spec.name) } else { error }
-                    },
-                ),
-            );
+            errors.extend(result.err().map(|error| in_plugin(error, spec.name)));
         }
     }
     if errors.is_empty() { assemble(keys, drafts, common).map_err(|error| vec![error]) } else { Err(errors) }
+}
+
+/// The error with the name of the plugin, unless it has one.
+fn in_plugin(error: Diagnostic, name: &'static str) -> Diagnostic {
+    if error.plugin().is_none() { error.in_plugin(name) } else { error }
 }
 
 fn unavailable(
@@ -222,17 +230,16 @@ fn unavailable(
     }
 }
 
-/// Groups the blocks by listening address.
+/// Groups the blocks by listening address, then makes their plugins.
 fn assemble(
     keys: Vec<Vec<ZoneKey>>,
     drafts: Vec<BlockDraft>,
     common: ConfigDraft,
 ) -> Result<Config, Diagnostic> {
-    let mut blocks = Vec::new();
     let mut listening = Vec::new();
-    let mut groups: BTreeMap<Address, Vec<(NameBuf, Arc<Block>)>> = BTreeMap::new();
-    let mut served: Vec<Vec<(String, String)>> = Vec::new();
-    for (keys, draft) in keys.iter().zip(drafts) {
+    // Of each block: the addresses with a zone each, and the same as metrics label them.
+    let mut places: Vec<Vec<(Address, NameBuf)>> = Vec::new();
+    for (keys, draft) in keys.iter().zip(&drafts) {
         if draft.chain.len() > crate::walk::block::MAX_CHAIN {
             let error =
                 format!("server block has too many plugins: the limit is {}", crate::walk::block::MAX_CHAIN);
@@ -240,9 +247,10 @@ fn assemble(
                 .first()
                 .map_or(Diagnostic::error(&error), |key| Diagnostic::error(&error).at(&key.span)));
         }
-        let block = Arc::new(Block::new(draft.chain, draft.settings).with_off_chain(draft.off_chain));
-        let mut block_served = Vec::new();
-        let hosts = draft.hosts.unwrap_or_else(|| vec![String::new()]);
+        let is_filtered = !draft.offers.all::<dyn BlockFilter>().is_empty();
+        let mut block_places = Vec::new();
+        let every_address = [String::new()];
+        let hosts = draft.hosts.as_deref().unwrap_or(&every_address);
         for key in keys {
             if transport::find(key.scheme).is_none() {
                 let error = format!("{}:// listeners are still to come in Rhumb", key.scheme);
@@ -250,25 +258,28 @@ fn assemble(
             }
             let zone = NameBuf::parse(&key.zone)
                 .map_err(|error| Diagnostic::error(format!("zone {}: {error}", key.zone)).at(&key.span))?;
-            for host in &hosts {
-                let address = address(host, key)?;
-                listening.push(ZoneListener::new(key, host, block.is_filtered()));
-                block_served.push((address.label(), zone.to_string()));
-                groups.entry(address).or_default().push((zone.clone(), block.clone()));
+            for host in hosts {
+                listening.push(ZoneListener::new(key, host, is_filtered));
+                block_places.push((address(host, key)?, zone.clone()));
             }
         }
-        blocks.push(block);
-        served.push(block_served);
+        places.push(block_places);
     }
     check_overlap(&listening)?;
-    for (block, keys) in blocks.iter().zip(&served) {
-        for plugin in block.plugins() {
-            plugin.link(&Link { block, served: keys });
+    let mut blocks = Vec::new();
+    let mut groups: BTreeMap<Address, Vec<(NameBuf, Arc<Block>)>> = BTreeMap::new();
+    for (draft, places) in drafts.into_iter().zip(places) {
+        let served: Vec<(String, String)> =
+            places.iter().map(|(address, zone)| (address.label(), zone.to_string())).collect();
+        let block = Arc::new(link(draft, &served)?);
+        for (address, zone) in places {
+            groups.entry(address).or_default().push((zone, block.clone()));
         }
+        blocks.push(block);
     }
     let banner = groups.iter().flat_map(|(address, zones)| banner(address, zones)).collect();
-    let observer =
-        blocks.iter().flat_map(|block| block.chain()).find(|plugin| plugin.as_observer().is_some()).cloned();
+    let observer = blocks.iter().flat_map(|block| block.offers::<dyn Observer>()).next();
+    let observer = observer.map(|offered| offered.value);
     let services = groups
         .into_iter()
         .map(|(address, zones)| {
@@ -289,6 +300,28 @@ fn assemble(
         warnings: common.warnings,
         banner,
     })
+}
+
+/// Phase 2 of setup: makes the plugins of a block, from the last to the first.
+fn link(draft: BlockDraft, served: &[(String, String)]) -> Result<Block, Diagnostic> {
+    let BlockDraft { chain: places, links, mut offers, settings, .. } = draft;
+    let names: Vec<&'static str> = places.iter().map(|place| place.name).collect();
+    let mut chain: Vec<Arc<dyn Plugin>> = Vec::new();
+    for (position, ChainDraft { name, plugin }) in places.into_iter().enumerate().rev() {
+        chain.push(match plugin {
+            PluginDraft::Made(plugin) => plugin,
+            PluginDraft::Linked(make) => {
+                let position = Some(position);
+                let link = &mut Link { name, position, chain: &names, served, offers: &mut offers };
+                make(link).map_err(|error| in_plugin(error, name))?
+            }
+        });
+    }
+    chain.reverse();
+    for (name, work) in links {
+        work(&mut Link { name, position: None, chain: &names, served, offers: &mut offers });
+    }
+    Ok(Block::new(chain, offers, settings))
 }
 
 /// A host of `bind`, with the key's port. The host may have an IPv6 scope: `fe80::1%2`.

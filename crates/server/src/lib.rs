@@ -21,11 +21,11 @@ pub use config::{Address, Config, Input};
 pub use listen::permit::{Compact, WAITS_REFUSED, compact_after_waiting, waiting};
 pub use listen::proxy_protocol;
 pub use listen::proxy_protocol::{ProxyPolicy, ProxyProtocol, SessionLimits};
-pub use plugin::{
-    BlockFilter, CacheBypass, Existence, ExternalEndpoint, ExternalServices, ExternalTarget, FirstData,
-    ForwardedExchange, Hooks, Metadata, Observer, Plugin, Prefetch, Ready, Resume, SearchPath, Step, Tap,
-    Task, Turn, task,
+pub use plugin::offers::{
+    BlockFilter, CacheBypass, FirstData, ForwardedExchange, Lifecycle, Metadata, Observer, Offered, Prefetch,
+    Ready, SearchPath, Tap,
 };
+pub use plugin::{Hooks, Plugin, Purpose, Resume, Step, Task, Turn, task};
 pub use process::instance::Server;
 pub use process::run::{ConfigError, RELOAD_FAILED, RunOptions, run};
 pub use process::runtime;

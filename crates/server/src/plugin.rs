@@ -3,24 +3,23 @@
 //! A plugin is a value shared by all workers and keeps no state of a single query in itself: that goes into its
 //! [`Slot`](crate::Slot). It never blocks: to wait it returns `Wait` with a future, and the walk resumes with the
 //! future's result.
+//!
+//! A walk has a [`Purpose`]. In an explained one a plugin decides as ever, and leaves no trace: it counts, logs, records
+//! and caches nothing ([`Visit::is_served`](crate::Visit::is_served)).
 
-mod external;
+pub(crate) mod offers;
 
 use std::borrow::Cow;
 use std::future::Future;
-use std::net::SocketAddr;
 use std::ops::BitOr;
 use std::pin::Pin;
-use std::time::SystemTime;
 
 use futures_util::FutureExt;
-use wire::{Name, Query, Rcode, Reply};
+use wire::Rcode;
 
-use crate::{Client, Messages, Sent, Visit};
+use crate::{Messages, Sent, Visit};
 
-pub use external::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget};
-
-/// One plugin of a server block.
+/// One plugin of a server block, as the walk sees it. What else it does, it offers at setup (`plugin/offers.rs`).
 pub trait Plugin: Send + Sync + 'static {
     /// The directive's name, as in the Corefile and in the `plugin` label of metrics.
     fn name(&self) -> &'static str;
@@ -45,88 +44,16 @@ pub trait Plugin: Send + Sync + 'static {
 
     /// Observes the final bytes just before they are sent.
     fn sent(&self, _sent: &mut Sent<'_>, _packet: &[u8]) {}
+}
 
-    /// Reports readiness to the `ready` plugin.
-    fn as_ready(&self) -> Option<&dyn Ready> {
-        None
-    }
-
-    /// Provides metadata values by label.
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        None
-    }
-
-    /// Observes the queries that no block accepted.
-    fn as_observer(&self) -> Option<&dyn Observer> {
-        None
-    }
-
-    /// Decides whether this block accepts a query.
-    fn as_filter(&self) -> Option<&dyn BlockFilter> {
-        None
-    }
-
-    /// Exempts queries of its block from caching.
-    fn as_cache_bypass(&self) -> Option<&dyn CacheBypass> {
-        None
-    }
-
-    /// Provides the search domains of clients.
-    fn as_search_path(&self) -> Option<&dyn SearchPath> {
-        None
-    }
-
-    /// Provides the external addresses of a cluster's Services.
-    fn as_external_services(&self) -> Option<&dyn ExternalServices> {
-        None
-    }
-
-    /// Prefetches index entries for a batch of queries.
-    fn as_prefetch(&self) -> Option<&dyn Prefetch> {
-        None
-    }
-
-    /// Records exchanges with upstreams.
-    fn as_tap(&self) -> Option<&dyn Tap> {
-        None
-    }
-
-    /// Whether the plugin records spans of queries; only blocks with such a plugin pay for them.
-    fn traces(&self) -> bool {
-        false
-    }
-
-    /// Whether the block accepts queries of classes other than IN because of this plugin.
-    fn opens_classes(&self) -> bool {
-        false
-    }
-
-    /// Whether the plugin returns the rcode of its reply to the plugins above, which then take REFUSED, FORMERR and
-    /// NOTIMP for "no reply": CoreDNS's convention, which few of its plugins follow after they have replied.
-    fn returns_codes(&self) -> bool {
-        false
-    }
-
-    /// Called when all plugins of all blocks exist, so that this one can keep references to those it works with.
-    fn link(&self, _link: &crate::Link<'_>) {}
-
-    /// Starts watching the plugin's data sources, such as a cluster, and may wait for the first data. Called when
-    /// a configuration is to serve or to explain, never when it is only checked. An error rejects the configuration.
-    fn prepare(&self) -> Result<(), String> {
-        Ok(())
-    }
-
-    /// Called when the configuration is about to serve; its sockets are bound.
-    fn start(&self) {}
-
-    /// Called when the configuration serves: the process has started, or a reload is complete but for this. May block.
-    fn serving(&self) {}
-
-    /// Called when the process receives a signal to stop; it serves on until this returns and the lameduck time is over.
-    fn leaving(&self) {}
-
-    /// Called when the configuration serves no longer.
-    fn stop(&self) {}
+/// Why a query walks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// A client waits for the reply.
+    #[default]
+    Serve,
+    /// Somebody wants to know what the reply would be, and why.
+    Explain,
 }
 
 /// The result of a plugin's `query`.
@@ -219,85 +146,4 @@ impl BitOr for Hooks {
     fn bitor(self, other: Hooks) -> Hooks {
         Hooks(self.0 | other.0)
     }
-}
-
-/// A plugin that may not be ready to serve.
-pub trait Ready {
-    fn ready(&self) -> bool;
-
-    /// Why it is not ready, if that is not only that its first data are missing.
-    fn why_not(&self) -> Option<String> {
-        None
-    }
-
-    /// The state of its first data.
-    fn first_data(&self) -> FirstData {
-        FirstData::Complete
-    }
-}
-
-/// The state of the data a plugin needs before it can tell "does not exist" from "not loaded yet".
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FirstData {
-    Complete,
-    /// Its source reports errors; it is retried, but waiting may be in vain.
-    Failing,
-    Pending,
-}
-
-/// A plugin that provides metadata about a query, computed on demand.
-pub trait Metadata {
-    /// The value of a label such as `forward/upstream`, if this plugin provides it and has it.
-    fn value(&self, label: &str, view: &crate::MetadataView<'_>) -> Option<String>;
-}
-
-/// A plugin that also sees queries that never entered a chain.
-pub trait Observer {
-    /// The server itself replied: no block serves the class or the name, the packet was invalid, or a plugin panicked.
-    fn refused(&self, server: &str, query: &Query, client: &Client, reply: &Reply);
-}
-
-/// A plugin that finds the index entries of an answer by the bytes of a query. Called when a batch has several queries,
-/// so that their cache misses overlap. A query it does not recognize is only not prefetched.
-pub trait Prefetch {
-    fn prefetch(&self, queries: &mut dyn Iterator<Item = &[u8]>);
-}
-
-/// A plugin whose answers change from one query to the next, as those of a zone with dynamic updates do.
-pub trait CacheBypass {
-    /// Whether the answer to this query must neither be read from a cache nor stored in one.
-    fn bypasses_cache(&self, query: &Query) -> bool;
-}
-
-/// A plugin that knows the search path of clients: the domains their resolvers append to a short name.
-pub trait SearchPath {
-    /// Calls `each` with the search domains of this client for this name (in lower case): in order, in lower case,
-    /// the root last, until `each` returns false. Not called at all if the client's search path is unknown.
-    fn search_path(&self, name: Name<'_>, client: &Client, each: &mut dyn FnMut(Name<'_>) -> bool);
-}
-
-/// A plugin that records exchanges with upstreams. Plugins that forward find it in `link`.
-pub trait Tap {
-    /// Records an exchange made for the visited query.
-    fn forwarded(&self, exchange: &ForwardedExchange<'_>, visit: &Visit<'_>);
-}
-
-/// One exchange with an upstream.
-#[derive(Clone, Copy, Debug)]
-pub struct ForwardedExchange<'a> {
-    pub upstream: SocketAddr,
-    /// The local address, if a connection was made.
-    pub local: Option<SocketAddr>,
-    pub transport: crate::Transport,
-    /// When the first upstream was queried for this query.
-    pub began: SystemTime,
-    pub query: &'a [u8],
-    /// The reply and when it arrived; None if the upstream did not answer.
-    pub reply: Option<(&'a [u8], SystemTime)>,
-}
-
-/// A plugin that decides which queries its block accepts.
-pub trait BlockFilter {
-    fn view_name(&self) -> &str;
-    fn accepts(&self, query: &Query, client: &Client, metadata: &dyn Fn(&str) -> Option<String>) -> bool;
 }

@@ -13,12 +13,12 @@
 
 pub(crate) mod block;
 pub(crate) mod client;
+mod engine;
 pub(crate) mod exchange;
 pub mod explain;
 mod lookup;
 pub(crate) mod service;
 mod spans;
-mod steps;
 pub(crate) mod stream;
 pub(crate) mod visit;
 
@@ -31,8 +31,9 @@ use wire::{Query, Question, Rcode, Reply};
 use crate::walk::explain::Note;
 use crate::walk::service::ZoneNumber;
 use crate::walk::stream::Messages;
-use crate::{Block, Client, Outcome, Plugin, Sent, Service, Slot, Step, Task, Turn, Visit};
+use crate::{Block, Client, Outcome, Plugin, Purpose, Sent, Service, Slot, Step, Task, Turn, Visit};
 
+use engine::Engine;
 pub use lookup::{Lookup, LookupResult, NestedWalk};
 pub(crate) use lookup::{finish, lookup, walk_below};
 pub use spans::{Span, Spans};
@@ -81,6 +82,8 @@ pub(crate) struct WalkState {
     pub depth: u8,
     /// The plugins whose nested look-ups this walk is part of, outermost first.
     pub lookup_plugins: Vec<&'static str>,
+    pub purpose: Purpose,
+    /// The reasons of plugins, if they are wanted.
     pub notes: Option<Vec<Note>>,
     /// The TLVs of the PROXY protocol header.
     pub proxy_tlvs: Vec<u8>,
@@ -143,6 +146,7 @@ impl Walk {
                 zone: None,
                 depth: 0,
                 lookup_plugins: Vec::new(),
+                purpose: Purpose::Serve,
                 notes: None,
                 proxy_tlvs: Vec::new(),
                 spans: None,
@@ -202,7 +206,7 @@ impl Walk {
 
     /// Walks as far as possible without waiting.
     pub(crate) fn drive(&mut self, block: &Arc<Block>, service: &Arc<Service>) -> Progress {
-        self.visit(block, service).drive()
+        self.engine(block, service).drive()
     }
 
     /// Applies the result of the pending task and continues the walk.
@@ -213,18 +217,20 @@ impl Walk {
         service: &Arc<Service>,
     ) -> Progress {
         self.state.time = None;
-        self.visit(block, service).resume(resumed)
+        self.engine(block, service).resume(resumed)
     }
 
-    fn visit<'a>(&'a mut self, block: &'a Arc<Block>, service: &'a Arc<Service>) -> Visit<'a> {
-        Visit {
-            query: &mut self.query,
-            reply: &mut self.reply,
-            client: &self.client,
-            slots: &mut self.slots,
-            state: &mut self.state,
-            block,
-            service,
+    fn engine<'a>(&'a mut self, block: &'a Arc<Block>, service: &'a Arc<Service>) -> Engine<'a> {
+        Engine {
+            visit: Visit {
+                query: &mut self.query,
+                reply: &mut self.reply,
+                client: &self.client,
+                slots: &mut self.slots,
+                state: &mut self.state,
+                block,
+                service,
+            },
         }
     }
 

@@ -5,6 +5,7 @@
 use std::sync::{Arc, OnceLock};
 
 use metrics::{Counter, Family, registry};
+use server::Link;
 use wire::NameBuf;
 
 use super::Action;
@@ -18,10 +19,8 @@ const FILTERED: (&str, &str) =
 const DROPPED: (&str, &str) =
     ("coredns_acl_dropped_requests_total", "Counter of DNS requests being dropped.");
 
-#[derive(Default)]
 pub(super) struct Counters {
-    /// Set by `link`, when all blocks are known.
-    servers: OnceLock<Vec<Server>>,
+    servers: Vec<Server>,
 }
 
 pub(super) struct Server {
@@ -37,18 +36,13 @@ struct Zone {
 }
 
 impl Counters {
-    pub fn link<'a>(&self, labels: impl Iterator<Item = &'a str>, zones: &[NameBuf], view: &str) {
-        let mut servers: Vec<Server> = Vec::new();
-        for label in labels {
-            if !servers.iter().any(|known| known.label == label) {
-                servers.push(Server::new(label, zones, view));
-            }
-        }
-        let _ = self.servers.set(servers);
+    pub fn new(link: &Link<'_>, zones: &[NameBuf]) -> Counters {
+        let view = link.view();
+        Counters { servers: link.servers().iter().map(|label| Server::new(label, zones, &view)).collect() }
     }
 
     pub fn server(&self, label: &str) -> Option<&Server> {
-        self.servers.get()?.iter().find(|server| server.label == label)
+        self.servers.iter().find(|server| server.label == label)
     }
 }
 

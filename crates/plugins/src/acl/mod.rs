@@ -12,7 +12,7 @@ mod tests;
 use std::net::IpAddr;
 use std::ops::Range;
 
-use server::{Link, Plugin, Step, Visit};
+use server::{Plugin, Step, Visit};
 use wire::{Name, NameBuf, Opt, Rcode, Rtype, option};
 
 use counters::Counters;
@@ -25,6 +25,8 @@ const FILTERED: u16 = 17;
 
 /// The UDP size CoreDNS advertises to clients without EDNS.
 const UDP_SIZE: u16 = 4096;
+
+const NAME: &str = "acl";
 
 struct Acl {
     /// The zones of all rules, concatenated.
@@ -63,7 +65,7 @@ enum Types {
 
 impl Plugin for Acl {
     fn name(&self) -> &'static str {
-        "acl"
+        NAME
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
@@ -73,7 +75,9 @@ impl Plugin for Acl {
         let decided = self.decide(question.lower(), question.qtype, client);
         let (action, zone) =
             decided.map_or((Action::Allow, None), |(zone, policy)| (policy.action, Some(zone)));
-        if let Some(counters) = self.counters.server(visit.server()) {
+        if visit.is_served()
+            && let Some(counters) = self.counters.server(visit.server())
+        {
             counters.count(action, zone);
         }
         visit.note(|query| match decided {
@@ -94,12 +98,6 @@ impl Plugin for Acl {
         // CoreDNS sends an OPT with DO to every client, even to those that sent none.
         reply.opt.insert(Opt::new(UDP_SIZE, true)).push(option::EXTENDED_ERROR, &reason.to_be_bytes());
         Step::Answer
-    }
-
-    fn link(&self, link: &Link<'_>) {
-        let view = link.block().view_name().unwrap_or_default();
-        let servers = link.served().iter().map(|(server, _)| server.as_str());
-        self.counters.link(servers, &self.zones, view);
     }
 }
 

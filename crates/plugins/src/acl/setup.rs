@@ -1,5 +1,7 @@
 //! `acl [ZONES...] { allow|block|filter|drop [type QTYPE...|*] [net SOURCE...|*] }`
 
+use std::sync::Arc;
+
 use corefile::reverse::Prefix;
 use corefile::{Diagnostic, Dispenser};
 use golang::quoted;
@@ -8,21 +10,24 @@ use wire::Rtype;
 
 use super::counters::Counters;
 use super::sources::Sources;
-use super::{Acl, Action, Policy, Rule, Types};
+use super::{Acl, Action, NAME, Policy, Rule, Types};
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
-    let mut acl = Acl { zones: Vec::new(), rules: Vec::new(), counters: Counters::default() };
+    let (mut zones, mut rules) = (Vec::new(), Vec::new());
     while s.c.next() {
         let args = s.c.remaining_args();
-        let first = acl.zones.len();
-        acl.zones.extend(s.zones(&args));
+        let first = zones.len();
+        zones.extend(s.zones(&args));
         let mut policies = Vec::new();
         while s.c.next_block() {
             policies.push(policy(&mut s.c)?);
         }
-        acl.rules.push(Rule { zones: first..acl.zones.len(), policies });
+        rules.push(Rule { zones: first..zones.len(), policies });
     }
-    s.add(acl);
+    s.add_linked(NAME, move |link| {
+        let counters = Counters::new(link, &zones);
+        Ok(Arc::new(Acl { zones, rules, counters }))
+    });
     Ok(())
 }
 

@@ -11,30 +11,36 @@
 //! If no domain has the name, the client gets the first reply. Plugins below get one query per domain, plugins above
 //! see one query.
 
-mod counters;
 mod setup;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use server::{Client, Hooks, Link, Outcome, Plugin, Step, Turn, Visit};
+use server::{Client, Hooks, Outcome, Plugin, SearchPath, Step, Turn, Visit};
 use wire::{Name, NameBuf, Owner, Question, Rcode, Reply, Rtype, Section};
 
 use crate::messages::records::push_cname;
 use crate::options::is_under_any;
-use counters::Counters;
+use crate::server_counter::ServerCounter;
 pub(crate) use setup::setup;
+
+const NAME: &str = "autopath";
 
 struct Autopath {
     zones: Vec<NameBuf>,
-    /// The path of all clients, root last; unused if `from` names a plugin.
+    /// The path of all clients, root last; unused if there is a source.
     path: Vec<NameBuf>,
-    /// Name of the plugin that provides a path per client.
-    from: Option<String>,
-    source: OnceLock<Arc<dyn Plugin>>,
-    counters: Counters,
+    /// Provides a path per client.
+    source: Option<Arc<dyn SearchPath>>,
+    /// Positions of the plugins that offer [`ReturnsCode`].
+    returning_codes: Vec<usize>,
+    searched: ServerCounter,
 }
+
+/// Offered by a plugin that returns the rcode of its reply to the plugins above, which then take REFUSED, FORMERR and
+/// NOTIMP for "no reply": CoreDNS's convention, which few of its plugins follow after they have replied.
+pub(crate) struct ReturnsCode;
 
 /// The state of a search after the first domain.
 struct Search {
@@ -50,7 +56,7 @@ const AT: usize = 1;
 
 impl Plugin for Autopath {
     fn name(&self) -> &'static str {
-        "autopath"
+        NAME
     }
 
     fn hooks(&self) -> Hooks {
@@ -104,10 +110,10 @@ impl Plugin for Autopath {
             return Turn::Up;
         }
         match visit.outcome() {
-            Outcome::Records if visit.reply.rcode != Rcode::NXDOMAIN && !is_rcode_only(visit) => {
+            Outcome::Records if visit.reply.rcode != Rcode::NXDOMAIN && !self.is_rcode_only(visit) => {
                 visit.note(|_| format!("domain {domain} of the search path has the name"));
                 prepend_cname(visit.reply, &visit.query.question);
-                self.counters.count(visit.server());
+                self.searched.count(visit);
                 Turn::Up
             }
             // An error would repeat in the other domains.
@@ -115,34 +121,23 @@ impl Plugin for Autopath {
             Outcome::Records | Outcome::Failure | Outcome::Drop => self.try_next_domain(visit, domain),
         }
     }
-
-    fn link(&self, link: &Link<'_>) {
-        self.counters.link(link.served().iter().map(|(server, _)| server.as_str()));
-        let Some(from) = &self.from else { return };
-        if let Some(plugin) = link.block().chain().iter().find(|plugin| plugin.name() == from) {
-            let _ = self.source.set(Arc::clone(plugin));
-        }
-    }
-
-    fn prepare(&self) -> Result<(), String> {
-        match self.source.get() {
-            Some(plugin) if plugin.as_search_path().is_none() => {
-                Err(format!("{} does not implement the AutoPather interface", plugin.name()))
-            }
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Autopath {
     /// Calls `each` with the domains of the client's search path, until it returns false.
     fn each_domain(&self, name: Name<'_>, client: &Client, each: &mut dyn FnMut(Name<'_>) -> bool) {
-        match self.source.get().and_then(|plugin| plugin.as_search_path()) {
+        match &self.source {
             Some(source) => source.search_path(name, client, each),
             None => {
                 let _ = self.path.iter().all(|domain| each(domain.as_name()));
             }
         }
+    }
+
+    /// Whether only the rcode of the reply counts, as in CoreDNS for plugins that return one.
+    fn is_rcode_only(&self, visit: &Visit<'_>) -> bool {
+        matches!(visit.reply.rcode, Rcode::REFUSED | Rcode::FORMERR | Rcode::NOTIMP)
+            && visit.answered_at().is_some_and(|position| self.returning_codes.contains(&position))
     }
 
     /// Queries the next domain after the first `tried` ones.
@@ -184,20 +179,13 @@ impl Autopath {
             return None;
         }
         let mut reply = Reply::new();
-        if is_rcode_only(visit) {
+        if self.is_rcode_only(visit) {
             reply.begin_error(visit.query, visit.reply.rcode);
             return Some(Box::new(Search { path, outcome: Outcome::Failure, reply }));
         }
         reply.copy_from(visit.reply);
         Some(Box::new(Search { path, outcome: visit.outcome(), reply }))
     }
-}
-
-/// Whether only the rcode of the reply counts, as in CoreDNS for plugins that return one.
-fn is_rcode_only(visit: &Visit<'_>) -> bool {
-    let plugin = visit.answered_at().and_then(|place| visit.block().chain().get(place));
-    matches!(visit.reply.rcode, Rcode::REFUSED | Rcode::FORMERR | Rcode::NOTIMP)
-        && plugin.is_some_and(|plugin| plugin.returns_codes())
 }
 
 /// The question with another domain behind the first `at` octets of its name. None if the name becomes too long.

@@ -1,15 +1,15 @@
 //! `autopath [ZONES...] RESOLV-CONF|@PLUGIN`
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use corefile::Diagnostic;
-use server::Setup;
+use server::{SearchPath, Setup};
 use wire::NameBuf;
 
-use super::Autopath;
-use super::counters::Counters;
+use super::{Autopath, NAME, ReturnsCode};
 use crate::host_files::resolv_conf;
+use crate::server_counter::ServerCounter;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let (mut zones, mut path, mut from) = (Vec::new(), Vec::new(), None);
@@ -30,10 +30,26 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     }
     if let Some(plugin) = from.as_deref().filter(|plugin| !s.has_directive(plugin)) {
         let text = format!("autopath has no effect: plugin {plugin} is not in this server block");
-        s.warn(s.c.warning(text).in_plugin("autopath"));
+        s.warn(s.c.warning(text).in_plugin(NAME));
     }
-    let source = OnceLock::new();
-    s.add(Autopath { zones, path, from, source, counters: Counters::new() });
+    let wrong = s.c.bare_err(format_args!(
+        "{} does not implement the AutoPather interface",
+        from.as_deref().unwrap_or_default()
+    ));
+    s.add_linked(NAME, move |link| {
+        let from = from.as_deref().filter(|from| link.chain().contains(from));
+        let paths = link.offers::<dyn SearchPath>();
+        let source = from.map(|from| paths.into_iter().find(|offered| offered.plugin == from).ok_or(wrong));
+        let codes = link.offers::<ReturnsCode>();
+        let help = "Counter of requests that did autopath.";
+        Ok(Arc::new(Autopath {
+            zones,
+            path,
+            source: source.transpose()?.map(|offered| offered.value),
+            returning_codes: codes.iter().filter_map(|offered| offered.position).collect(),
+            searched: ServerCounter::new("coredns_autopath_success_total", help, link),
+        }))
+    });
     Ok(())
 }
 

@@ -6,6 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use metrics::{Counter, Family, Gauge, registry};
+use server::Link;
 
 const PLAIN: &[&str] = &["server", "zones", "view"];
 const TYPED: &[&str] = &["server", "type", "zones", "view"];
@@ -17,33 +18,27 @@ pub(super) enum StoreType {
     Denial,
 }
 
-#[derive(Default)]
+/// The sets of all servers of the block.
 pub(super) struct Counters {
-    servers: OnceLock<Vec<Arc<Series>>>,
-    /// For walks on a server the block is not served on; never used in practice.
-    unlinked: OnceLock<Arc<Series>>,
+    first: Arc<Series>,
+    others: Vec<Arc<Series>>,
 }
 
 impl Counters {
-    /// Sets the servers, which are known once all blocks are.
-    pub fn link<'a>(&self, servers: impl Iterator<Item = &'a str>, zones: &str, view: &str) {
-        let mut series: Vec<Arc<Series>> = Vec::new();
-        for server in servers {
-            if !series.iter().any(|known| known.server == server) {
-                series.push(Arc::new(Series::new(server, zones, view)));
-            }
+    pub fn new(link: &Link<'_>, zones: &str) -> Counters {
+        let view = link.view();
+        let mut servers = link.servers().into_iter();
+        let first = Arc::new(Series::new(servers.next().unwrap_or_default(), zones, &view));
+        Counters {
+            first,
+            others: servers.map(|server| Arc::new(Series::new(server, zones, &view))).collect(),
         }
-        let _ = self.servers.set(series);
     }
 
+    /// Walks are only on these servers, mostly on the first.
     pub fn for_server(&self, server: &str) -> &Arc<Series> {
-        let known = match self.servers.get().map(Vec::as_slice) {
-            // All walks are on this server.
-            Some([only]) => Some(only),
-            Some(all) => all.iter().find(|series| series.server == server),
-            None => None,
-        };
-        known.unwrap_or_else(|| self.unlinked.get_or_init(|| Arc::new(Series::new(server, "", ""))))
+        let other = self.others.iter().find(|series| series.server == server);
+        other.unwrap_or(&self.first)
     }
 }
 

@@ -21,7 +21,7 @@ const HAD_AD: u64 = 2;
 /// Slot flag: no reply for the name is ever cached.
 pub(super) const UNCACHED: u64 = 4;
 
-const DISABLED: &str = "not cached: disabled for this zone";
+pub(super) const DISABLED: &str = "not cached: disabled for this zone";
 
 /// A query to the plugins below that fills or refreshes the cache; stored in the slot until its reply arrives.
 #[derive(Default)]
@@ -160,6 +160,9 @@ impl Inner {
         }
         let refresh = visit.slot().boxed.take().and_then(|boxed| boxed.downcast::<Refresh>().ok());
         let Refresh { leader, stale } = refresh.map_or_else(Refresh::default, |refresh| *refresh);
+        if !visit.is_served() {
+            return self.explain_reply(visit, stale);
+        }
         match stale {
             Some(stale) => self.finish_verify(visit, leader, stale),
             None => self.finish_miss(visit, leader),

@@ -4,6 +4,7 @@
 //! query()  look up ──→ fresh ──→ answer; prefetch if popular and about to expire               (refresh.rs)
 //!             │   └──→ stale ──→ answer, or query the plugins below first                       (stale.rs)
 //!             └──────→ miss ───→ query below, or join an identical query in flight (miss.rs, coalesce.rs)
+//! explain() reads the stores and changes nothing                                                (explain.rs)
 //! reply()  cacheable? ──→ insert, with one TTL on all records                   (cacheability.rs, insert.rs)
 //! ```
 //!
@@ -15,6 +16,7 @@ mod coalesce;
 mod contents;
 mod counters;
 mod entry;
+mod explain;
 mod insert;
 mod miss;
 mod options;
@@ -26,10 +28,10 @@ mod store;
 mod tests;
 
 use std::hash::{BuildHasher, Hasher};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
-use server::{Hooks, Link, Metadata, MetadataView, Plugin, Step, Turn, Visit};
+use server::{CacheBypass, Hooks, Link, Metadata, MetadataView, Plugin, Step, Turn, Visit};
 use wire::{Flags, Name, NameBuf, Opcode, Query};
 
 use crate::options::is_under_any;
@@ -41,17 +43,17 @@ use options::Options;
 pub(crate) use setup::setup;
 use store::EntryRef;
 
+const NAME: &str = "cache";
+
 struct Cache {
     inner: Arc<Inner>,
-    /// Plugins of the block that exclude queries from caches.
-    bypasses: OnceLock<Vec<Arc<dyn Plugin>>>,
+    /// What plugins of the block offer to exclude queries from caches.
+    bypasses: Vec<Arc<dyn CacheBypass>>,
 }
 
 /// Shared between the plugin and its background refreshes.
 struct Inner {
     zones: Vec<NameBuf>,
-    /// The value of the metric label `zones`.
-    label: String,
     options: Options,
     /// Zones in which `disable` covers successes and denials.
     uncached: Vec<NameBuf>,
@@ -73,27 +75,34 @@ struct Hit<'a> {
 struct Wildcard(Box<str>);
 
 impl Cache {
-    fn new(zones: Vec<NameBuf>, label: String, options: Options, contents: Arc<Contents>) -> Cache {
-        let (counters, clock) = (Counters::default(), Clock::new());
+    /// `label` is the value of the metric label `zones`.
+    fn new(
+        zones: Vec<NameBuf>,
+        label: &str,
+        options: Options,
+        contents: Arc<Contents>,
+        link: &Link<'_>,
+    ) -> Cache {
+        let (counters, clock) = (Counters::new(link, label), Clock::new());
         let (no_success, no_denial) = (&options.no_success, &options.no_denial);
         let both = |zones: &[NameBuf], others: &[NameBuf]| {
             zones.iter().filter(|zone| is_under_any(zone.as_name(), others)).cloned().collect::<Vec<_>>()
         };
         let mut uncached = both(no_success, no_denial);
         uncached.extend(both(no_denial, no_success).into_iter().filter(|zone| !no_success.contains(zone)));
-        let inner = Inner { zones, label, options, uncached, contents, counters, clock };
-        Cache { inner: Arc::new(inner), bypasses: OnceLock::new() }
+        let inner = Inner { zones, options, uncached, contents, counters, clock };
+        let bypasses = link.offers::<dyn CacheBypass>().into_iter().map(|offered| offered.value).collect();
+        Cache { inner: Arc::new(inner), bypasses }
     }
 
     fn is_bypassed(&self, query: &Query) -> bool {
-        let bypasses = self.bypasses.get().map_or(&[][..], Vec::as_slice);
-        bypasses.iter().filter_map(|plugin| plugin.as_cache_bypass()).any(|it| it.bypasses_cache(query))
+        self.bypasses.iter().any(|it| it.bypasses_cache(query))
     }
 }
 
 impl Plugin for Cache {
     fn name(&self) -> &'static str {
-        "cache"
+        NAME
     }
 
     fn hooks(&self) -> Hooks {
@@ -109,25 +118,12 @@ impl Plugin for Cache {
         {
             return Step::Next;
         }
-        self.inner.look_up(visit)
+        if visit.is_served() { self.inner.look_up(visit) } else { self.inner.explain(visit) }
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
         self.inner.handle_reply(visit);
         Turn::Up
-    }
-
-    fn link(&self, link: &Link<'_>) {
-        let view = link.block().view_name().unwrap_or_default();
-        let servers = link.served().iter().map(|(server, _)| server.as_str());
-        self.inner.counters.link(servers, &self.inner.label, view);
-        let chain = link.block().chain().iter();
-        let bypasses = chain.filter(|plugin| plugin.as_cache_bypass().is_some()).cloned();
-        let _ = self.bypasses.set(bypasses.collect());
-    }
-
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        Some(self)
     }
 }
 
@@ -215,10 +211,7 @@ impl Inner {
             visit.note(|_| "popular and about to expire: prefetching".to_owned());
             self.refresh_in_background(visit, entry, now, false, series);
         }
-        visit.note(|_| {
-            let age = now.saturating_duration_since(entry.stored).as_secs();
-            format!("hit: cached {age} s ago, {left} s left")
-        });
+        note_hit(visit, entry, left, now);
         self.answer(visit, entry, left)
     }
 
@@ -230,6 +223,13 @@ impl Inner {
         store_wildcard(visit, entry);
         Step::Answer
     }
+}
+
+fn note_hit(visit: &mut Visit<'_>, entry: &Entry, left: i64, now: Instant) {
+    visit.note(|_| {
+        let age = now.saturating_duration_since(entry.stored).as_secs();
+        format!("hit: cached {age} s ago, {left} s left")
+    });
 }
 
 fn store_wildcard(visit: &mut Visit<'_>, entry: &Entry) {

@@ -4,16 +4,17 @@
 //! disable success|denial [ZONES...]; keepttl }`
 
 use std::num::IntErrorKind;
+use std::sync::Arc;
 use std::time::Duration;
 
 use corefile::{Diagnostic, Dispenser, zones_from_args_or_block};
 use golang::GoDuration;
-use server::Setup;
+use server::{Metadata, Setup};
 use wire::NameBuf;
 
-use super::Cache;
 use super::contents::Contents;
 use super::options::{Limits, Options, Stale};
+use super::{Cache, NAME};
 
 /// RFC 2308 §7.1 and RFC 8767 §5 allow no more.
 const MAX_DURATION: Duration = Duration::from_secs(300);
@@ -44,7 +45,11 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let key = format!("{zones:?} {options:?} {}", s.fingerprint_below());
     let contents = s.kept(&key, || Contents::new(&options));
     server::compact_after_waiting(contents.clone());
-    s.add(Cache::new(zones, label, options, contents));
+    s.add_linked(NAME, move |link| {
+        let cache = Arc::new(Cache::new(zones, &label, options, contents, link));
+        link.offer::<dyn Metadata>(cache.clone());
+        Ok(cache)
+    });
     Ok(())
 }
 

@@ -51,7 +51,9 @@ impl Inner {
 
     /// Answers from an expired entry.
     pub fn serve_stale(&self, visit: &mut Visit<'_>, entry: &Entry) -> Step {
-        self.counters.for_server(visit.server()).served_stale.inc();
+        if visit.is_served() {
+            self.counters.for_server(visit.server()).served_stale.inc();
+        }
         visit.note(|_| format!("stale: expired {} s ago", -entry.left(self.clock.now())));
         let ttl = match self.options.stale.ttl {
             0 if self.options.keep_ttl => entry.ttl,

@@ -22,10 +22,6 @@ impl Plugin for Chaos {
         "chaos"
     }
 
-    fn opens_classes(&self) -> bool {
-        true
-    }
-
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let question = &visit.query.question;
         if question.qclass != Class::CH || question.qtype != Rtype::TXT {

@@ -28,6 +28,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         // Without duplicates.
         named => named.iter().collect::<BTreeSet<_>>().into_iter().map(|author| text(author)).collect(),
     };
+    s.settings().any_class = true;
     s.add(Chaos { version: text(version), authors, hostname: text(&hostname()) });
     Ok(())
 }

@@ -11,12 +11,15 @@ mod tests;
 
 use std::sync::Arc;
 
-use server::{Hooks, Link, Lookup, LookupResult, Outcome, Plugin, Turn, Visit, task};
+use server::{Hooks, Lookup, LookupResult, Outcome, Plugin, Turn, Visit, task};
 use wire::{Class, Flags, Rcode, Reply, Rtype, Section};
 
 use crate::messages::kind::Kind;
-use crate::messages::translation::{Pref64, TranslationCounter, max_ttl, opt_of, owner};
+use crate::messages::translation::{Pref64, max_ttl, opt_of, owner};
+use crate::server_counter::ServerCounter;
 pub(crate) use setup::setup;
+
+const NAME: &str = "dns64";
 
 struct Dns64 {
     /// Translates for clients over IPv4 too.
@@ -29,12 +32,12 @@ struct Dns64 {
 /// The part of the plugin that runs after the look-up of A.
 struct Translator {
     prefix: Pref64,
-    translated: TranslationCounter,
+    translated: ServerCounter,
 }
 
 impl Plugin for Dns64 {
     fn name(&self) -> &'static str {
-        "dns64"
+        NAME
     }
 
     fn hooks(&self) -> Hooks {
@@ -66,10 +69,6 @@ impl Plugin for Dns64 {
         }
         Turn::Up
     }
-
-    fn link(&self, link: &Link<'_>) {
-        self.translator.translated.link(link);
-    }
 }
 
 impl Dns64 {
@@ -98,7 +97,7 @@ impl Translator {
             return;
         }
         let count = self.translate(visit, found, max_ttl);
-        self.translated.count(visit.server());
+        self.translated.count(visit);
         visit.note(|_| format!("synthesized {count} AAAA records in {}", self.prefix));
     }
 

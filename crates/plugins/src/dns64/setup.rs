@@ -7,8 +7,9 @@ use corefile::{Diagnostic, Dispenser};
 use golang::quoted;
 use server::Setup;
 
-use super::{Dns64, Translator};
-use crate::messages::translation::{Pref64, TranslationCounter, network_text};
+use super::{Dns64, NAME, Translator};
+use crate::messages::translation::{Pref64, network_text};
+use crate::server_counter::ServerCounter;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let (mut prefix, mut translate_all, mut allow_ipv4) = (Pref64::WELL_KNOWN, false, false);
@@ -41,12 +42,12 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             }
         }
     }
-    let translated = TranslationCounter::new(
-        "coredns_dns64_requests_translated_total",
-        "Counter of DNS requests translated by dns64.",
-    );
-    let translator = Arc::new(Translator { prefix, translated });
-    s.add(Dns64 { allow_ipv4, translate_all, translator });
+    s.add_linked(NAME, move |link| {
+        let help = "Counter of DNS requests translated by dns64.";
+        let translated = ServerCounter::new("coredns_dns64_requests_translated_total", help, link);
+        let translator = Arc::new(Translator { prefix, translated });
+        Ok(Arc::new(Dns64 { allow_ipv4, translate_all, translator }))
+    });
     Ok(())
 }
 

@@ -19,7 +19,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use observe::dnstap::{Kind, Output, Protocol, Record};
 use server::{
-    Client, ForwardedExchange, Hooks, Outcome, Plugin, Sent, Slot, Step, Tap, Transport, Turn, Visit,
+    Client, ForwardedExchange, Hooks, Lifecycle, Outcome, Plugin, Sent, Slot, Step, Tap, Transport, Turn,
+    Visit,
 };
 
 use crate::messages::packet;
@@ -51,7 +52,7 @@ impl Plugin for Dnstap {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         visit.note(|_| format!("dnstap messages go to {}", self.socket));
-        if !self.output.has_readers() {
+        if !visit.is_served() || !self.output.has_readers() {
             return Step::Next;
         }
         let now = SystemTime::now();
@@ -98,11 +99,9 @@ impl Plugin for Dnstap {
         };
         self.push(&record, |extra| extra.after_reply(sent));
     }
+}
 
-    fn as_tap(&self) -> Option<&dyn Tap> {
-        Some(self)
-    }
-
+impl Lifecycle for Dnstap {
     fn start(&self) {
         self.output.start();
     }

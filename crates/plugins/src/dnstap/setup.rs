@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use corefile::{Diagnostic, Dispenser};
 use golang::quoted;
 use observe::dnstap::{ConnectMode, Dial, Endpoint, Listen, Output, TlsFiles, head};
-use server::Setup;
+use server::{Lifecycle, Setup, Tap};
 
 use super::extra::Extra;
 use super::{Dnstap, NAME};
@@ -29,7 +29,9 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         taps.push(read(s)?);
     }
     for tap in taps {
-        s.add(tap);
+        let tap = s.add(tap);
+        s.offer::<dyn Tap>(tap.clone());
+        s.offer::<dyn Lifecycle>(tap);
     }
     Ok(())
 }

@@ -57,7 +57,10 @@ impl Plugin for Erratic {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        let number = self.queries.fetch_add(1, Ordering::Relaxed);
+        let number = match visit.is_served() {
+            true => self.queries.fetch_add(1, Ordering::Relaxed),
+            false => self.queries.load(Ordering::Relaxed),
+        };
         let options = self.options;
         if options.drops(number) {
             visit.note(|_| format!("query {number} dropped (drop {})", options.drop));
@@ -69,14 +72,6 @@ impl Plugin for Erratic {
             return Step::Wait(task(sleep, move |(), visit| answer(visit, options, number)));
         }
         answer(visit, options, number)
-    }
-
-    fn as_ready(&self) -> Option<&dyn Ready> {
-        Some(self)
-    }
-
-    fn as_search_path(&self) -> Option<&dyn SearchPath> {
-        Some(self)
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use corefile::{Diagnostic, Dispenser};
 use golang::GoDuration;
-use server::Setup;
+use server::{Ready, SearchPath, Setup};
 
 use super::{Erratic, Options};
 
@@ -15,7 +15,9 @@ const DEFAULT_DELAY: Duration = Duration::from_millis(100);
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let options = parse(&mut s.c)?;
-    s.add(Erratic { options, queries: AtomicU64::new(0) });
+    let erratic = s.add(Erratic { options, queries: AtomicU64::new(0) });
+    s.offer::<dyn Ready>(erratic.clone());
+    s.offer::<dyn SearchPath>(erratic);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ mod tests;
 use std::sync::Arc;
 
 use server::log::{self, Logger};
-use server::{Hooks, Outcome, Plugin, Turn, Visit};
+use server::{Hooks, Lifecycle, Outcome, Plugin, Turn, Visit};
 use wire::Rcode;
 
 use consolidate::{Consolidate, Level};
@@ -32,12 +32,14 @@ impl Plugin for Errors {
     }
 
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
-        if let Some(error) = visit.error() {
+        if let Some(error) = visit.error().filter(|_| visit.is_served()) {
             self.report(visit, error);
         }
         Turn::Up
     }
+}
 
+impl Lifecycle for Errors {
     /// Logs the pending summaries.
     fn stop(&self) {
         for consolidate in &self.consolidate {

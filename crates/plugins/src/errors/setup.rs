@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use corefile::{Diagnostic, Dispenser};
 use golang::{GoDuration, Regexp};
-use server::Setup;
+use server::{Lifecycle, Setup};
 
 use super::Errors;
 use super::consolidate::{Consolidate, Level};
@@ -37,7 +37,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             }
         }
     }
-    s.add(Errors { consolidate });
+    let errors = s.add(Errors { consolidate });
+    s.offer::<dyn Lifecycle>(errors);
     Ok(())
 }
 

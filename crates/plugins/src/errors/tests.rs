@@ -86,7 +86,7 @@ fn fail(options: &str, errors: usize) {
     for _ in 0..errors {
         answer(&service, "cons.example.org A");
     }
-    config.blocks().iter().flat_map(|block| block.plugins()).for_each(|plugin| plugin.stop());
+    config.each_lifecycle("test", |plugin| plugin.stop());
 }
 
 #[test]

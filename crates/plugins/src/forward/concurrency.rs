@@ -21,8 +21,9 @@ impl ConcurrencyLimit {
         ConcurrencyLimit { max, error, current: AtomicU64::new(0) }
     }
 
-    pub fn acquire(self: &Arc<ConcurrencyLimit>) -> Result<Permit, String> {
-        if self.max == 0 {
+    /// A query that is not `served` is held to the limit, but takes no place of others.
+    pub fn acquire(self: &Arc<ConcurrencyLimit>, served: bool) -> Result<Permit, String> {
+        if self.max == 0 || !served && self.current.load(Ordering::Relaxed) < self.max {
             return Ok(Permit(None));
         }
         let permit = Permit(Some(Arc::clone(self)));

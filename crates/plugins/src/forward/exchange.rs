@@ -32,6 +32,8 @@ pub(super) struct Exchange {
     pub record_attempts: bool,
     /// Record every step, for `explain`.
     pub explain: bool,
+    /// Whether a client waits. If not, metrics, health and sockets of the upstreams stay as they are.
+    pub served: bool,
 }
 
 /// The result of an exchange.
@@ -97,7 +99,7 @@ impl Exchange {
         let core = &*self.core;
         let targets = core.targets.list();
         let count = targets.len();
-        let order = core.policy.order(count);
+        let order = core.policy.order(count, self.served);
         let max_attempts = core.max_attempts.map_or(ATTEMPTS_PER_UPSTREAM * count as u64, u64::from);
         // Half of the time, so that a connection that hangs leaves time for another attempt.
         let window = self.deadline.saturating_duration_since(Instant::now());
@@ -129,7 +131,9 @@ impl Exchange {
                 if down < count {
                     continue;
                 }
-                HEALTHCHECK_BROKEN.inc();
+                if self.served {
+                    HEALTHCHECK_BROKEN.inc();
+                }
                 if core.failfast {
                     break;
                 }
@@ -150,7 +154,7 @@ impl Exchange {
                 Ok(answer) => answer.message,
                 Err(Cause::WrongQuestion) => return Outcome::WrongQuestion,
                 Err(Cause::Error(text)) => {
-                    if core.max_fails != 0 {
+                    if core.max_fails != 0 && self.served {
                         target.upstream.check_health();
                     }
                     error = Some(text);
@@ -164,7 +168,9 @@ impl Exchange {
             error = None;
             if core.inspects_rcodes() {
                 let rcode = rcode(&message);
-                target.streak.record(rcode == Rcode::SERVFAIL);
+                if self.served {
+                    target.streak.record(rcode == Rcode::SERVFAIL);
+                }
                 if core.failover.contains(&rcode) {
                     failovers += 1;
                     if failovers < count {
@@ -212,11 +218,29 @@ impl Exchange {
         connect_timeout: Duration,
     ) -> Result<Answer, Failure> {
         let connect_by = self.deadline.min(Instant::now() + connect_timeout);
-        let exchange = target.upstream.exchange_by(&self.packet, network, self.udp_size, Some(connect_by));
-        exchange.await.map_err(|error| match error {
+        let exchanged = if self.served {
+            target.upstream.exchange_by(&self.packet, network, self.udp_size, Some(connect_by)).await
+        } else {
+            // Boxed, as above.
+            Box::pin(self.query_apart(network, target, connect_by)).await
+        };
+        exchanged.map_err(|error| match error {
             Error::WrongQuestion => Failure { cause: Cause::WrongQuestion, connection: None },
             error => Failure { connection: error.connection(), cause: Cause::Error(error.to_string()) },
         })
+    }
+
+    /// Queries the upstream's address over a socket of its own, uncounted.
+    async fn query_apart(
+        &self,
+        network: Network,
+        target: &Target,
+        connect_by: Instant,
+    ) -> Result<Answer, Error> {
+        let upstream = self.core.targets.apart(target);
+        let answer = upstream.exchange_by(&self.packet, network, self.udp_size, Some(connect_by)).await;
+        upstream.stop();
+        answer
     }
 }
 

@@ -24,13 +24,12 @@ mod targets;
 mod tests;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use metrics::Counter;
 use server::log::{self, Logger};
-use server::{Link, Metadata, MetadataView, Plugin, Slot, Step, Transport, Visit, task};
+use server::{Metadata, MetadataView, Plugin, Slot, Step, Tap, Transport, Visit, task};
 use upstream::Network;
 use wire::{NameBuf, Rcode, Section};
 
@@ -56,19 +55,15 @@ static MAX_CONCURRENT_REJECTS: Counter = Counter::new();
 pub(crate) struct Forward {
     from: NameBuf,
     except: Vec<NameBuf>,
-    next_rcodes: Vec<Rcode>,
-    next_on_nodata: bool,
-    /// Whether the next plugin is a `forward` too; otherwise `next` has no effect.
-    next_is_forward: AtomicBool,
+    next: NextRules,
     network: NetworkChoice,
     concurrency: Arc<ConcurrencyLimit>,
     core: Arc<Core>,
-    /// Plugins of the block that record exchanges.
-    taps: OnceLock<Taps>,
+    taps: Taps,
 }
 
-/// Plugins with a [`server::Tap`].
-type Taps = Arc<[Arc<dyn Plugin>]>;
+/// What plugins of the block offer to record exchanges.
+type Taps = Arc<[Arc<dyn Tap>]>;
 
 /// Upstreams and settings, shared with exchanges, which run apart from the walk.
 struct Core {
@@ -107,24 +102,22 @@ impl Plugin for Forward {
         NAME
     }
 
-    /// Upstreams may serve other classes than IN.
-    fn opens_classes(&self) -> bool {
-        true
-    }
-
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         if !self.matches(visit) {
             return Step::Next;
         }
-        let permit = match self.concurrency.acquire() {
+        let permit = match self.concurrency.acquire(visit.is_served()) {
             Ok(permit) => permit,
             Err(error) => {
-                MAX_CONCURRENT_REJECTS.inc();
+                if visit.is_served() {
+                    MAX_CONCURRENT_REJECTS.inc();
+                }
                 return Step::error(Rcode::REFUSED, error);
             }
         };
         let ours = Instant::now() + QUERY_TIMEOUT;
-        let tap = self.taps.get().map(|taps| tap::TapContext::new(taps, visit.query));
+        let tapped = visit.is_served() && !self.taps.is_empty();
+        let tap = tapped.then(|| tap::TapContext::new(&self.taps, visit.query));
         let exchange = Exchange {
             core: Arc::clone(&self.core),
             packet: packet::of(visit.query),
@@ -136,8 +129,9 @@ impl Plugin for Forward {
             deadline: visit.deadline().map_or(ours, |end| end.min(ours)),
             record_attempts: tap.is_some() || visit.spans().is_some(),
             explain: visit.is_explained(),
+            served: visit.is_served(),
         };
-        let next = self.next();
+        let next = self.next.clone();
         Step::Wait(task(exchange.run(permit), move |result, visit| {
             if let Some(last) = result.last {
                 store_upstream(visit.slot(), last);
@@ -152,22 +146,6 @@ impl Plugin for Forward {
             }
             finish(result, &next, visit)
         }))
-    }
-
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        Some(self)
-    }
-
-    fn link(&self, link: &Link<'_>) {
-        let chain = link.block().chain();
-        let own = std::ptr::from_ref(self).cast::<()>();
-        let place = chain.iter().position(|plugin| Arc::as_ptr(plugin).cast::<()>() == own);
-        let next = place.and_then(|place| chain.get(place + 1));
-        self.next_is_forward.store(next.is_some_and(|plugin| plugin.name() == NAME), Ordering::Relaxed);
-        let taps: Taps = chain.iter().filter(|plugin| plugin.as_tap().is_some()).cloned().collect();
-        if !taps.is_empty() {
-            let _ = self.taps.set(taps);
-        }
     }
 }
 
@@ -184,17 +162,10 @@ impl Forward {
         }
         true
     }
-
-    fn next(&self) -> NextRules {
-        if !self.next_is_forward.load(Ordering::Relaxed) {
-            return NextRules::default();
-        }
-        NextRules { rcodes: self.next_rcodes.clone(), on_nodata: self.next_on_nodata }
-    }
 }
 
-/// Replies after which the query goes to the next `forward`.
-#[derive(Default)]
+/// Replies after which the query goes to the next `forward`; none if the next plugin is another one.
+#[derive(Clone, Default)]
 struct NextRules {
     rcodes: Vec<Rcode>,
     on_nodata: bool,

@@ -21,13 +21,17 @@ pub(super) enum Order {
 }
 
 impl Policy {
-    pub fn order(&self, count: usize) -> Order {
+    /// Only a query that is `served` counts for the next.
+    pub fn order(&self, count: usize, served: bool) -> Order {
         match self {
             Policy::Sequential => Order::First(0),
             // Starts with the second: the counter is incremented before use, as in CoreDNS.
             Policy::RoundRobin(queries) => {
-                let number = queries.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-                Order::First(number as usize % count)
+                let before = match served {
+                    true => queries.fetch_add(1, Ordering::Relaxed),
+                    false => queries.load(Ordering::Relaxed),
+                };
+                Order::First(before.wrapping_add(1) as usize % count)
             }
             // For one or two, choosing the first is a full shuffle.
             Policy::Random if count <= 2 => Order::First(rand::random_range(0..count)),

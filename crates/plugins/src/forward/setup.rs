@@ -1,11 +1,10 @@
 //! `forward FROM TO... { OPTIONS }`
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use corefile::{Diagnostic, Scheme};
-use server::Setup;
+use server::{Metadata, Setup, Tap};
 use upstream::Network;
 use wire::NameBuf;
 
@@ -14,7 +13,7 @@ use super::destination::Destination;
 use super::options::Options;
 use super::pools::{self, Pools};
 use super::targets::{Targets, Template};
-use super::{Core, Forward, NAME, NetworkChoice, hostname, register_metrics};
+use super::{Core, Forward, NAME, NetworkChoice, NextRules, hostname, register_metrics};
 
 const MAX_TOS: usize = 15;
 /// Interval at which resolv.conf files are read.
@@ -49,8 +48,19 @@ pub(super) fn read_all(
             let targets = Arc::clone(targets);
             s.every("forward: files of upstreams", FILE_INTERVAL, move || targets.refresh());
         }
-        s.add(forward);
+        s.add_linked(NAME, move |link| {
+            let mut forward = forward;
+            if link.next() != Some(NAME) {
+                forward.next = NextRules::default();
+            }
+            forward.taps = link.offers::<dyn Tap>().into_iter().map(|offered| offered.value).collect();
+            let forward = Arc::new(forward);
+            link.offer::<dyn Metadata>(forward.clone());
+            Ok(forward)
+        });
     }
+    // Upstreams may serve other classes than IN.
+    s.settings().any_class = true;
     Ok(())
 }
 
@@ -164,12 +174,10 @@ fn build(
     Ok(Forward {
         from,
         except: options.except,
-        next_rcodes: options.next,
-        next_on_nodata: options.next_on_nodata,
-        next_is_forward: AtomicBool::new(false),
+        next: NextRules { rcodes: options.next, on_nodata: options.next_on_nodata },
         network,
         concurrency: Arc::new(ConcurrencyLimit::new(options.max_concurrent, &options.max_concurrent_text)),
         core: Arc::new(core),
-        taps: OnceLock::new(),
+        taps: Arc::new([]),
     })
 }

@@ -37,7 +37,7 @@ impl TapContext {
                 query: &self.query,
                 reply: attempt.reply.as_deref().map(|reply| (reply, attempt.ended)),
             };
-            for tap in self.taps.iter().filter_map(|plugin| plugin.as_tap()) {
+            for tap in &*self.taps {
                 tap.forwarded(&exchange, visit);
             }
         }

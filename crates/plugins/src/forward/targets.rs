@@ -57,14 +57,18 @@ pub(super) struct Template {
 
 impl Template {
     fn target(&self, endpoint: Endpoint) -> Target {
+        let upstream = Upstream::new(self.options_of(&endpoint));
+        Target { addr: endpoint.addr, upstream, streak: ServfailStreak::default(), endpoint }
+    }
+
+    fn options_of(&self, endpoint: &Endpoint) -> Options {
         let mut options = self.options.clone();
         options.scheme = endpoint.scheme;
         options.addr = endpoint.addr;
         options.server_name = endpoint.server_name.clone();
         // TLS is TCP anyway.
         options.health.tcp = self.force_tcp && endpoint.scheme != Scheme::Tls;
-        let upstream = Upstream::new(options);
-        Target { addr: endpoint.addr, upstream, streak: ServfailStreak::default(), endpoint }
+        options
     }
 
     /// Validates an address, with CoreDNS's errors, except for ports and schemes that CoreDNS accepts but cannot use.
@@ -111,6 +115,11 @@ impl Targets {
 
     pub fn list(&self) -> Arc<Vec<Arc<Target>>> {
         self.list.load_full()
+    }
+
+    /// An upstream at the address of a target that shares nothing with it and is not counted.
+    pub fn apart(&self, target: &Target) -> Arc<Upstream> {
+        Upstream::new(Options { proxy_name: "", ..self.template.options_of(&target.endpoint) })
     }
 
     pub fn has_files(&self) -> bool {

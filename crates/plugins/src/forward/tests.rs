@@ -20,7 +20,7 @@ use crate::testing::harness::{present, service};
 /// Queries on the process's own runtime, where sockets and health checks survive between queries.
 fn ask(service: &Arc<Service>, question: &str) -> ExplainedReply {
     let (packet, client) = packet(question);
-    runtime::handle().block_on(service.answer(&packet, client))
+    runtime::handle().block_on(service.answer(&packet, client, server::Purpose::Serve))
 }
 
 fn answer(service: &Arc<Service>, question: &str) -> String {
@@ -501,7 +501,8 @@ fn other_classes_are_forwarded() {
     let mut query = Query::ask(name.as_name(), Rtype::TXT);
     query.question.qclass = wire::Class::CH;
     let (_, client) = packet(". A");
-    let asked = runtime::handle().block_on(service.answer(&query.to_packet(), client));
+    let asked =
+        runtime::handle().block_on(service.answer(&query.to_packet(), client, server::Purpose::Serve));
     assert_eq!((asked.answered_by, up.count("version.bind")), (Some("forward"), 1));
 }
 

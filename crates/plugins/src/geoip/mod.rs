@@ -41,10 +41,6 @@ impl Plugin for GeoIp {
         }
         Step::Next
     }
-
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        Some(self)
-    }
 }
 
 impl Metadata for GeoIp {

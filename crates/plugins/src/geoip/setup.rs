@@ -7,7 +7,7 @@ use std::sync::Arc;
 use corefile::Diagnostic;
 use files::Stamp;
 use golang::quoted;
-use server::Setup;
+use server::{Metadata, Setup};
 
 use super::GeoIp;
 use super::database::Database;
@@ -33,7 +33,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         }
     }
     let database = open(s, Path::new(path)).map_err(|why| s.c.err(why))?;
-    s.add(GeoIp { database, edns_subnet });
+    let geoip = s.add(GeoIp { database, edns_subnet });
+    s.offer::<dyn Metadata>(geoip);
     Ok(())
 }
 

@@ -4,9 +4,10 @@ use std::hash::BuildHasher;
 use std::net::IpAddr;
 
 use foldhash::quality::RandomState;
-use server::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget, Visit};
+use server::Visit;
 use wire::{Class, Name, NameBuf, Owner, Query, Reply, Rtype, Section};
 
+use super::services::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget};
 use super::{K8sExternal, Zone, explain};
 use crate::messages::distinct::Distinct;
 use crate::messages::records::{push_address, push_srv, rtype, srv_weight};

@@ -1,8 +1,9 @@
 //! The zone apex: its SOA record, and a name server under `dns.ZONE`.
 
-use server::{Existence, ExternalServices, Step, Visit};
+use server::{Step, Visit};
 use wire::{Class, Flags, Name, NameBuf, Owner, Rcode, Reply, Rtype, Section};
 
+use super::services::{Existence, ExternalServices};
 use super::{K8sExternal, Zone};
 use crate::messages::records::{push_address, rtype};
 

@@ -7,23 +7,25 @@
 //! 1.2.0.192.in-addr.arpa                 the Services with that address (answer)
 //! ```
 //!
-//! The data come from the plugin `kubernetes` in the same block, through [`server::Outside`].
+//! The data come from the plugin `kubernetes` in the same block, through [`ExternalServices`].
 
 mod aliases;
 mod answer;
 mod apex;
+mod services;
 mod setup;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use server::{Existence, ExternalServices, Link, Plugin, Step, Visit};
+use server::{Plugin, Step, Visit};
 use wire::{Flags, Name, NameBuf, Query, Rcode, Rtype};
 
 use crate::options::Fallthrough;
 use answer::ServiceLookup;
 use apex::ApexName;
+pub(crate) use services::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget};
 pub(crate) use setup::setup;
 
 const NAME: &str = "k8s_external";
@@ -35,7 +37,7 @@ struct K8sExternal {
     /// Services without external addresses have those of their endpoints.
     headless: bool,
     fallthrough: Fallthrough,
-    cluster: OnceLock<Arc<dyn Plugin>>,
+    cluster: Option<Arc<dyn ExternalServices>>,
 }
 
 /// A zone this plugin answers for, in lower case, and its reserved names.
@@ -55,7 +57,7 @@ impl Plugin for K8sExternal {
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let Some((zone, at)) = self.zone_of(visit.query.question.lower()) else { return Step::Next };
-        let Some(outside) = self.cluster.get().and_then(|plugin| plugin.as_external_services()) else {
+        let Some(outside) = self.cluster.as_deref() else {
             return Step::error(Rcode::SERVFAIL, "no kubernetes plugin in this server block");
         };
         let name = visit.query.question.lower();
@@ -80,14 +82,6 @@ impl Plugin for K8sExternal {
             return aliases::follow(visit, aliases, outside.ttl());
         }
         self.finish(visit, outside, zone, existence)
-    }
-
-    fn link(&self, link: &Link<'_>) {
-        if let Some(plugin) =
-            link.block().chain().iter().find(|plugin| plugin.as_external_services().is_some())
-        {
-            let _ = self.cluster.set(Arc::clone(plugin));
-        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! `k8s_external [ZONES...] { apex LABEL; ttl SECONDS; headless; fallthrough [ZONES...] }`
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use corefile::{Diagnostic, Dispenser};
 use server::Setup;
 use wire::NameBuf;
 
-use super::{K8sExternal, Zone};
+use super::{K8sExternal, NAME, Zone};
 use crate::options::Fallthrough;
 
 const DEFAULT_TTL: u32 = 5;
@@ -38,8 +38,10 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let zones = zones.ok_or_else(|| {
         s.c.bare_err(format_args!("apex: expected labels that make a valid name, got '{apex}'"))
     })?;
-    s.settings().external_services = true;
-    s.add(K8sExternal { zones, ttl, headless, fallthrough, cluster: OnceLock::new() });
+    s.add_linked(NAME, move |link| {
+        let cluster = link.offers().into_iter().next().map(|offered| offered.value);
+        Ok(Arc::new(K8sExternal { zones, ttl, headless, fallthrough, cluster }))
+    });
     Ok(())
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use cluster::object::{External, Service};
 use cluster::{Entry, Snapshot};
-use server::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget};
 
 use super::Kubernetes;
 use super::explain;
@@ -14,6 +13,7 @@ use super::request::ObjectRef;
 use super::service_match::Hit;
 use super::target::{Target, TargetKey};
 use super::unlisted;
+use crate::k8s_external::{Existence, ExternalEndpoint, ExternalServices, ExternalTarget};
 
 impl ExternalServices for Kubernetes {
     fn find(&self, front: &[u8], endpoints: bool, each: &mut dyn FnMut(ExternalEndpoint<'_>)) -> Existence {

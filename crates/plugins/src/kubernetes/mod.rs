@@ -35,12 +35,12 @@ pub(crate) mod tests;
 mod unlisted;
 mod wildcards;
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
 
 use cluster::{Kind, SelectorNumbers, Snapshot, Staleness, Unlisted};
 use server::log::{self, Logger};
-use server::{ExternalServices, FirstData, Link, Metadata, Plugin, Prefetch, Ready, SearchPath, Step, Visit};
+use server::{FirstData, Lifecycle, Plugin, Ready, Step, Visit};
 use wire::{Name, NameBuf, Query, Rcode};
 
 use apex::Soa;
@@ -68,7 +68,8 @@ pub(crate) struct Kubernetes {
     clusters: Arc<Clusters>,
     watched: Arc<WatchedCluster>,
     /// The addresses the block listens on; None is all.
-    bound: OnceLock<Vec<Option<IpAddr>>>,
+    bound: Vec<Option<IpAddr>>,
+    /// The addresses of this host at which it is reached, known when the plugin is prepared.
     local: OnceLock<Vec<IpAddr>>,
     /// The search path of this process; clients are assumed to have it after that of their namespace.
     search: Vec<NameBuf>,
@@ -122,41 +123,13 @@ impl Plugin for Kubernetes {
         Soa::of(&self.name_lookup(visit.query, &snapshot, zone, at)).deny(visit.query, visit.reply, denial);
         Step::Answer
     }
+}
 
-    fn as_ready(&self) -> Option<&dyn Ready> {
-        Some(self)
-    }
-
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        Some(self)
-    }
-
-    fn as_search_path(&self) -> Option<&dyn SearchPath> {
-        Some(self)
-    }
-
-    fn as_external_services(&self) -> Option<&dyn ExternalServices> {
-        Some(self)
-    }
-
-    fn as_prefetch(&self) -> Option<&dyn Prefetch> {
-        Some(self)
-    }
-
-    fn link(&self, link: &Link<'_>) {
-        let bound = link.served().iter().map(|(server, _)| {
-            let address = server.strip_prefix("dns://").unwrap_or(server);
-            address.parse::<SocketAddr>().ok().map(|address| address.ip())
-        });
-        // Linking twice would keep the first.
-        let _ = self.bound.set(bound.collect());
-    }
-
+impl Lifecycle for Kubernetes {
     fn prepare(&self) -> Result<(), String> {
         let started = self.clusters.start_all();
         let cluster = self.watched.start().map_err(|error| error.to_string())?;
-        let bound = self.bound.get().map_or(&[][..], Vec::as_slice);
-        let _ = self.local.set(apex::local_addresses(bound));
+        let _ = self.local.set(apex::local_addresses(&self.bound));
         clusters::wait_until(started + self.options.startup_timeout, || self.is_synced(&cluster.snapshot()));
         Ok(())
     }

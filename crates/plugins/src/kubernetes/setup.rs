@@ -1,18 +1,20 @@
 //! `kubernetes [ZONES...] { OPTIONS }`. Setup opens no connection: a Corefile can be checked without a cluster.
 
 use std::cmp::Reverse;
+use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use cluster::Level;
 use corefile::Diagnostic;
-use server::Setup;
+use server::{Lifecycle, Metadata, Prefetch, Ready, SearchPath, Setup};
 use wire::{Name, NameBuf};
 
 use super::clusters::Clusters;
 use super::options::Options;
-use super::{Kubernetes, LOG, Zone, kubeconfig, register_metrics};
+use super::{Kubernetes, LOG, NAME, Zone, kubeconfig, register_metrics};
 use crate::host_files::resolv_conf;
+use crate::k8s_external::ExternalServices;
 use crate::options::is_under_any;
 
 const RESOLV_CONF: &str = "/etc/resolv.conf";
@@ -44,9 +46,9 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
 }
 
 fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Options) -> Result<(), Diagnostic> {
-    // The plugins that set these come earlier in the plugin order.
-    let settings = s.settings();
-    let want = options.want(settings.metadata_zones.is_some(), settings.external_services);
+    // `metadata` comes earlier in the plugin order.
+    let external = s.has_directive("k8s_external");
+    let want = options.want(s.settings().metadata_zones.is_some(), external);
     let clusters = s.shared("", Clusters::default);
     let watched = clusters.get(&kubeconfig::override_source(options.source()));
     let too_many = || s.c.bare_err("too many different label selectors for one cluster");
@@ -64,17 +66,30 @@ fn build(s: &mut Setup<'_>, zones: Vec<NameBuf>, primary: usize, options: Option
     s.reads(Path::new(RESOLV_CONF));
     // Without the file there is no search path.
     let search = resolv_conf::search_path(Path::new(RESOLV_CONF)).unwrap_or_default();
-    s.add(Kubernetes {
-        zones,
-        primary,
-        options,
-        kinds: want.kinds,
-        joined,
-        clusters,
-        watched,
-        bound: OnceLock::new(),
-        local: OnceLock::new(),
-        search,
+    s.add_linked(NAME, move |link| {
+        let bound = link.servers().into_iter().map(|server| {
+            let address = server.strip_prefix("dns://").unwrap_or(server);
+            address.parse::<SocketAddr>().ok().map(|address| address.ip())
+        });
+        let plugin = Arc::new(Kubernetes {
+            zones,
+            primary,
+            options,
+            kinds: want.kinds,
+            joined,
+            clusters,
+            watched,
+            bound: bound.collect(),
+            local: OnceLock::new(),
+            search,
+        });
+        link.offer::<dyn Lifecycle>(plugin.clone());
+        link.offer::<dyn Ready>(plugin.clone());
+        link.offer::<dyn Metadata>(plugin.clone());
+        link.offer::<dyn Prefetch>(plugin.clone());
+        link.offer::<dyn SearchPath>(plugin.clone());
+        link.offer::<dyn ExternalServices>(plugin.clone());
+        Ok(plugin)
     });
     Ok(())
 }

@@ -44,12 +44,14 @@ impl Plugin for Local {
         let question = &visit.query.question;
         let name = question.lower();
         if self.is_special_localhost(name) {
-            LOCALHOST_REQUESTS.inc();
-            LOG.debug(format_args!(
-                "Intercepting localhost query for \"{name}\" {}, from {}",
-                question.qtype,
-                visit.client.remote.ip()
-            ));
+            if visit.is_served() {
+                LOCALHOST_REQUESTS.inc();
+                LOG.debug(format_args!(
+                    "Intercepting localhost query for \"{name}\" {}, from {}",
+                    question.qtype,
+                    visit.client.remote.ip()
+                ));
+            }
             let qtype = question.qtype;
             let reply = visit.begin();
             match qtype {

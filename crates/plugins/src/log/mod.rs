@@ -111,7 +111,7 @@ impl Plugin for Log {
         state.store(visit.slot());
         if !wanted {
             visit.note(|_| format!("not logged: the rule excludes class {}", kind.class().text()));
-        } else if !later {
+        } else if !later && visit.is_served() {
             let response = match outcome {
                 Outcome::Records => Response::Reply { flags: visit.reply.flags },
                 Outcome::Failure => Response::Failure { flags: visit.reply.flags },
@@ -132,7 +132,7 @@ impl Plugin for Log {
 
     fn sent(&self, sent: &mut Sent<'_>, packet: &[u8]) {
         let state = SlotState::load(sent.slot());
-        if let Some(rule) = self.rule(state) {
+        if let Some(rule) = self.rule(state).filter(|_| sent.is_served()) {
             let bits = packet.get(2..4).map_or(0, |bits| u16::from_be_bytes([bits[0], bits[1]]));
             let line = Line {
                 query: sent.query,
@@ -146,10 +146,6 @@ impl Plugin for Log {
         }
         // A plugin above may answer the next query in this slot, so that `query` does not reset it.
         sent.slot().words = [0; 4];
-    }
-
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        Some(self)
     }
 }
 

@@ -5,7 +5,7 @@
 //! ```
 
 use corefile::{Diagnostic, Dispenser};
-use server::Setup;
+use server::{Metadata, Setup};
 use wire::NameBuf;
 
 use super::format::{COMMON, Format, combined};
@@ -27,7 +27,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         let classes = classes(&mut s.c)?;
         rules.extend(names.iter().map(|name| Rule { scope: scope(name), format: format.clone(), classes }));
     }
-    s.add(Log::new(rules));
+    let log = s.add(Log::new(rules));
+    s.offer::<dyn Metadata>(log);
     Ok(())
 }
 

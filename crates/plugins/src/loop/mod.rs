@@ -10,17 +10,19 @@ mod setup;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use server::log;
-use server::{Link, Plugin, Step, Visit, runtime};
+use server::{Lifecycle, Plugin, Step, Visit, runtime};
 use wire::{Name, NameBuf, Rtype};
 
 pub(crate) use setup::setup;
 
 /// The probe arrives once; a second time may be a retry.
 const LOOP_THRESHOLD: u32 = 3;
+
+const NAME: &str = "loop";
 
 pub(crate) struct Loop {
     probe: Arc<ProbeState>,
@@ -32,7 +34,7 @@ pub(super) struct ProbeState {
     /// The probe's name, in lower case.
     name: NameBuf,
     /// Destination of the probe, as logged: `:53`.
-    address: OnceLock<String>,
+    address: String,
     seen: AtomicU32,
     /// The probe has ended; its name has no meaning any more.
     off: AtomicBool,
@@ -40,28 +42,22 @@ pub(super) struct ProbeState {
 
 impl Plugin for Loop {
     fn name(&self) -> &'static str {
-        "loop"
+        NAME
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         let question = &visit.query.question;
-        if question.qtype == Rtype::HINFO && self.probe.is_loop(question.lower()) {
+        if question.qtype == Rtype::HINFO && visit.is_served() && self.probe.is_loop(question.lower()) {
             let message = self.probe.message(&visit.client.remote.to_string());
-            log::fatal(Some("loop"), format_args!("{message}"));
+            log::fatal(Some(NAME), format_args!("{message}"));
             // A loop uses up all CPU and memory; exiting at once is safer, and noticed.
             std::process::exit(1);
         }
         Step::Next
     }
+}
 
-    fn link(&self, link: &Link<'_>) {
-        if let Some((server, _)) = link.served().first() {
-            let address = server.strip_prefix("dns://").unwrap_or(server);
-            // Fails only if the plugin is linked twice; the first address counts.
-            let _ = self.probe.address.set(address.to_owned());
-        }
-    }
-
+impl Lifecycle for Loop {
     fn start(&self) {
         let state = Arc::clone(&self.probe);
         supervise::spawn(runtime::handle(), "loop-probe", move || probe::run(Arc::clone(&state)));
@@ -73,13 +69,14 @@ impl Plugin for Loop {
 }
 
 impl ProbeState {
-    fn new(zone: NameBuf) -> ProbeState {
+    /// `server` is the listener, as metrics label it.
+    fn new(zone: NameBuf, server: &str) -> ProbeState {
         let name = probe::name(&zone);
         ProbeState {
             off: AtomicBool::new(name.is_none()),
             name: name.unwrap_or(NameBuf::root()),
             zone,
-            address: OnceLock::new(),
+            address: server.strip_prefix("dns://").unwrap_or(server).to_owned(),
             seen: AtomicU32::new(0),
         }
     }
@@ -92,7 +89,7 @@ impl ProbeState {
     }
 
     fn message(&self, remote: &str) -> String {
-        let address = self.address.get().map_or("", String::as_str);
+        let address = &self.address;
         let zone = golang::quoted(&self.zone.to_string());
         format!(
             "Loop ({remote} -> {address}) detected for zone {zone}, see \

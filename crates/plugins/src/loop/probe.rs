@@ -22,7 +22,7 @@ const UDP_SIZE: u16 = 512;
 /// cannot stop the process.
 pub(super) async fn run(state: Arc<ProbeState>) {
     let end = Instant::now() + PROBE_TIMEOUT;
-    if let Some(addr) = state.address.get().and_then(|address| target(address)) {
+    if let Some(addr) = target(&state.address) {
         // Without a proxy name it is not counted in the metrics.
         let upstream = Upstream::new(Options { proxy_name: "", ..Options::new(Scheme::Dns, addr) });
         let packet = Query::ask(state.name.as_name(), Rtype::HINFO).to_packet();

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use corefile::Diagnostic;
-use server::Setup;
+use server::{Lifecycle, Setup};
 use wire::NameBuf;
 
-use super::{Loop, ProbeState};
+use super::{Loop, NAME, ProbeState};
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut seen = false;
@@ -22,6 +22,11 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let zone = s.keys().first().and_then(|key| NameBuf::parse(&key.zone).ok());
     let mut zone = zone.unwrap_or(NameBuf::root());
     zone.make_lower();
-    s.add(Loop { probe: Arc::new(ProbeState::new(zone)) });
+    s.add_linked(NAME, move |link| {
+        let server = link.servers().first().copied().unwrap_or_default();
+        let plugin = Arc::new(Loop { probe: Arc::new(ProbeState::new(zone, server)) });
+        link.offer::<dyn Lifecycle>(plugin.clone());
+        Ok(plugin)
+    });
     Ok(())
 }

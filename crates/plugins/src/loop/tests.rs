@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use server::Plugin;
+use server::Lifecycle;
 use wire::NameBuf;
 
 use super::probe::{name, target};
@@ -41,8 +41,7 @@ fn names_are_two_random_numbers_under_the_zone() {
 
 #[test]
 fn the_third_arrival_is_a_loop() {
-    let state = ProbeState::new(NameBuf::parse("Example.org").expect("a zone"));
-    state.address.set(":53".into()).expect("not set yet");
+    let state = ProbeState::new(NameBuf::parse("Example.org").expect("a zone"), "dns://:53");
     let (own, other) = (state.name.clone(), NameBuf::parse("a.example.org").expect("a name"));
     let seen: Vec<bool> = [&own, &own, &other, &own].map(|name| state.is_loop(name.as_name())).to_vec();
     assert_eq!(seen, [false, false, false, true]);
@@ -83,10 +82,9 @@ fn other_queries_pass() {
 fn the_probe_survives_a_panic() {
     let socket = UdpSocket::bind("127.0.0.1:0").expect("a socket");
     socket.set_read_timeout(Some(Duration::from_secs(10))).expect("a limit");
-    let state = Arc::new(ProbeState::new(NameBuf::parse("example.org").expect("a zone")));
     let address = socket.local_addr().expect("an address").to_string();
-    state.address.set(address).expect("not set yet");
-    let plugin = Loop { probe: state };
+    let state = ProbeState::new(NameBuf::parse("example.org").expect("a zone"), &address);
+    let plugin = Loop { probe: Arc::new(state) };
     supervise::inject::arm("loop-probe", 1);
     plugin.start();
     let mut packet = [0; 512];

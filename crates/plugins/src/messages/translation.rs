@@ -2,11 +2,8 @@
 //! of translated queries.
 
 use std::net::{IpAddr, Ipv6Addr};
-use std::sync::{Arc, OnceLock};
 
 use corefile::reverse::Prefix;
-use metrics::{Counter, Family, registry};
-use server::Link;
 use wire::{Edns, Name, Opt, Owner, Query, Reply, Rtype, Section};
 
 /// The maximum TTL of synthesized records if the negative reply has no SOA record (RFC 6147 §5.1.7).
@@ -114,37 +111,4 @@ pub(crate) fn opt_of(found: &Reply, query: &Query) -> Option<Opt> {
 /// The owner of a record that is copied from another reply.
 pub(crate) fn owner(reply: &mut Reply, name: Name<'_>, question: Name<'_>) -> Owner {
     if name == question { Owner::Question(0) } else { reply.store(name) }
-}
-
-/// Counts translated queries per server of the block. A series appears with its first query, as in CoreDNS; counting does
-/// not look up labels in the registry.
-pub(crate) struct TranslationCounter {
-    /// None if the metric name is taken; then nothing is exported.
-    family: Option<Arc<Family<Counter>>>,
-    /// Set when the blocks are linked.
-    servers: OnceLock<Vec<(String, OnceLock<Arc<Counter>>)>>,
-}
-
-impl TranslationCounter {
-    pub fn new(name: &'static str, help: &'static str) -> TranslationCounter {
-        TranslationCounter {
-            family: registry().counters(name, help, &["server"]).ok(),
-            servers: OnceLock::new(),
-        }
-    }
-
-    pub fn link(&self, link: &Link<'_>) {
-        let mut labels: Vec<&str> = link.served().iter().map(|(server, _)| server.as_str()).collect();
-        labels.sort_unstable();
-        labels.dedup();
-        let _ =
-            self.servers.set(labels.into_iter().map(|label| (label.to_owned(), OnceLock::new())).collect());
-    }
-
-    pub fn count(&self, server: &str) {
-        let mut servers = self.servers.get().into_iter().flatten();
-        let Some((label, counter)) = servers.find(|(label, _)| label == server) else { return };
-        let make = || self.family.as_ref().map(|family| family.with(&[label.as_str()])).unwrap_or_default();
-        counter.get_or_init(make).inc();
-    }
 }

@@ -6,7 +6,7 @@ mod setup;
 mod tests;
 mod words;
 
-use server::{Hooks, Plugin};
+use server::Lifecycle;
 
 use command::Command;
 pub(crate) use setup::setup;
@@ -27,15 +27,7 @@ struct On {
     commands: Vec<(Event, Command)>,
 }
 
-impl Plugin for On {
-    fn name(&self) -> &'static str {
-        "on"
-    }
-
-    fn hooks(&self) -> Hooks {
-        Hooks::NONE
-    }
-
+impl Lifecycle for On {
     fn serving(&self) {
         self.run(Event::Startup);
     }

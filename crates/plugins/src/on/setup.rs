@@ -1,7 +1,9 @@
 //! `on EVENT COMMAND [ARGS...] [&]`
 
+use std::sync::Arc;
+
 use corefile::{Diagnostic, Dispenser};
-use server::Setup;
+use server::{Lifecycle, Setup};
 
 use super::command::Command;
 use super::{Event, On, words};
@@ -12,7 +14,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         // In CoreDNS the directive is Caddy's, whose errors name no plugin.
         commands.push(line(&mut s.c).map_err(Diagnostic::unnamed)?);
     }
-    s.add_off_chain(On { commands });
+    s.offer::<dyn Lifecycle>(Arc::new(On { commands }));
     Ok(())
 }
 

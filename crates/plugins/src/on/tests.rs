@@ -71,15 +71,14 @@ fn commands_run_at_their_event_and_in_their_order() {
         echo("never")
     )))
     .unwrap();
-    let plugins: Vec<_> = config.blocks().iter().flat_map(|block| block.plugins()).collect();
-    plugins.iter().for_each(|plugin| plugin.serving());
+    config.each_lifecycle("test", |plugin| plugin.serving());
     assert_eq!(fs::read_to_string(&out).unwrap(), "one\ntwo\n");
     let lines = log.lines("");
     let with = |words: &str| lines.iter().filter(|line| line.contains(words)).count();
     assert_eq!(with("[INFO] Blocking Command \"sh -c echo one >> "), 1, "{lines:?}");
     assert_eq!(with(" hook: exit status 1"), 1, "{lines:?}");
     assert_eq!(with(" hook: exec: \"nothing-here\": executable file not found in $PATH"), 1, "{lines:?}");
-    plugins.iter().for_each(|plugin| plugin.leaving());
+    config.each_lifecycle("test", |plugin| plugin.leaving());
     assert_eq!(fs::read_to_string(&out).unwrap(), "one\ntwo\nbye\n");
 }
 
@@ -95,7 +94,7 @@ fn background_commands_are_reaped() {
     let _log = Capture::take();
     let config = configure(&corefile("on startup sleep 0.1 &")).unwrap();
     supervise::inject::arm("on-reaper", 1);
-    config.blocks().iter().flat_map(|block| block.plugins()).for_each(|plugin| plugin.serving());
+    config.each_lifecycle("test", |plugin| plugin.serving());
     let deadline = Instant::now() + Duration::from_secs(10);
     while supervise::panics("on-reaper") == 0 || threads().iter().any(|name| name == "rhumb-on\n") {
         assert!(Instant::now() < deadline, "{:?}", threads());

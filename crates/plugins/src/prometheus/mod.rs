@@ -25,10 +25,10 @@ mod table;
 mod tests;
 mod web;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use server::http::{HttpAnswer, HttpRequest};
-use server::{Client, Hooks, Link, Observer, Outcome, Plugin, Step, Turn, Visit};
+use server::{Client, Hooks, Lifecycle, Observer, Outcome, Plugin, Step, Turn, Visit};
 use wire::{Query, Rcode, Reply};
 
 use cells::Observation;
@@ -38,21 +38,19 @@ use refused::RefusedQueries;
 pub(crate) use setup::setup;
 use table::Table;
 
+const NAME: &str = "prometheus";
 const PATH: &str = "/metrics";
 
 struct Prometheus {
     families: Arc<Families>,
-    /// The block's zones as label values, one for each of its keys.
-    zones: Vec<String>,
-    /// Set by `link`, when the block's servers are known.
-    table: OnceLock<Table>,
+    table: Table,
     refused: RefusedQueries,
     config_metrics: Arc<ConfigMetrics>,
 }
 
 impl Plugin for Prometheus {
     fn name(&self) -> &'static str {
-        "prometheus"
+        NAME
     }
 
     fn hooks(&self) -> Hooks {
@@ -60,9 +58,10 @@ impl Plugin for Prometheus {
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
-        let cells =
-            self.table.get().and_then(|table| table.find(visit.server(), visit.query.question.lower()));
-        if let Some(at) = cells {
+        // Without a number in the slot, `reply` counts nothing.
+        if let Some(at) = self.table.find(visit.server(), visit.query.question.lower())
+            && visit.is_served()
+        {
             visit.start_clock();
             // The query's size is taken before plugins below change it.
             let size = visit.query.plain_len() as u64;
@@ -74,7 +73,7 @@ impl Plugin for Prometheus {
     fn reply(&self, visit: &mut Visit<'_>) -> Turn {
         let [number, request_size, ..] = visit.slot().words;
         let at = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        let Some(cells) = at.and_then(|at| self.table.get()?.cells(at)) else { return Turn::Up };
+        let Some(cells) = at.and_then(|at| self.table.cells(at)) else { return Turn::Up };
         let (rcode, position, response_size) = match visit.outcome() {
             Outcome::Records => (visit.reply.rcode, visit.answered_at(), visit.reply_len() as usize),
             // The server writes the reply later, so its size is unknown here.
@@ -95,25 +94,9 @@ impl Plugin for Prometheus {
         });
         Turn::Up
     }
+}
 
-    fn as_observer(&self) -> Option<&dyn Observer> {
-        Some(self)
-    }
-
-    fn link(&self, link: &Link<'_>) {
-        let block = link.block();
-        let view = block.view_name().unwrap_or_default();
-        let plugins: Vec<&'static str> = block.chain().iter().map(|plugin| plugin.name()).collect();
-        // CoreDNS reports only the first key of a block, on all its addresses.
-        let first = link.served().len() / self.zones.len().max(1);
-        for (server, zone) in link.served().iter().take(first) {
-            self.config_metrics.add(server, zone, view, &plugins);
-        }
-        let servers = link.served().iter().map(|(server, _)| server.as_str());
-        // A second `link` would compute the same table.
-        let _ = self.table.set(Table::new(&self.families, servers, &self.zones, view, &plugins));
-    }
-
+impl Lifecycle for Prometheus {
     fn start(&self) {
         self.config_metrics.publish();
     }

@@ -7,18 +7,19 @@
 //! ```
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, OnceLock};
 
 use corefile::{Diagnostic, Dispenser, zones_from_args_or_block};
-use server::Setup;
 use server::http::Route;
+use server::{Lifecycle, Observer, Setup};
 
 use super::config_metrics::ConfigMetrics;
 use super::families::Families;
 use super::refused::RefusedQueries;
+use super::table::Table;
 use super::web::WebFile;
-use super::{PATH, Prometheus, answer, preregistered, process};
+use super::{NAME, PATH, Prometheus, answer, preregistered, process};
 use crate::options::listen_address;
 
 const DEFAULT_ADDRESS: &str = "localhost:9153";
@@ -55,8 +56,21 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     config_metrics.legacy.fetch_or(options.legacy_forward_metrics, Ordering::AcqRel);
     s.http(Route::new(addr, PATH, answer));
     let zones = zones_from_args_or_block::<&str>(&[], s.keys());
-    let refused = RefusedQueries::default();
-    s.add(Prometheus { families, zones, table: OnceLock::new(), refused, config_metrics });
+    s.add_linked(NAME, move |link| {
+        let view = link.view();
+        // CoreDNS reports only the first key of a block, on all its addresses.
+        let first = link.served().len() / zones.len().max(1);
+        for (server, zone) in link.served().iter().take(first) {
+            config_metrics.add(server, zone, &view, link.chain());
+        }
+        let servers = link.servers().into_iter();
+        let table = Table::new(&families, servers, &zones, &view, link.chain());
+        let refused = RefusedQueries::default();
+        let plugin = Arc::new(Prometheus { families, table, refused, config_metrics });
+        link.offer::<dyn Observer>(plugin.clone());
+        link.offer::<dyn Lifecycle>(plugin.clone());
+        Ok(plugin)
+    });
     Ok(())
 }
 

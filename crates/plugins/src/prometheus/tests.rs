@@ -197,7 +197,7 @@ fn plugin_enabled_follows_the_serving_configuration() {
     let _alone = publishing();
     let start = |text: &str| {
         let config = configure(text).unwrap();
-        config.blocks().iter().flat_map(|block| block.plugins()).for_each(|plugin| plugin.start());
+        config.each_lifecycle("test", |plugin| plugin.start());
     };
     let enabled = || {
         let text = lines("coredns_plugin_enabled{").join(" ");

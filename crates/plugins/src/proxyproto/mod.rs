@@ -28,10 +28,6 @@ impl Plugin for ProxyProto {
     fn hooks(&self) -> Hooks {
         Hooks::NONE
     }
-
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        Some(self)
-    }
 }
 
 impl Metadata for ProxyProto {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use corefile::reverse::Prefix;
 use corefile::{Diagnostic, Dispenser};
 use golang::{GoDuration, atoi, quoted};
-use server::{ProxyPolicy, ProxyProtocol, SessionLimits, Setup};
+use server::{Metadata, ProxyPolicy, ProxyProtocol, SessionLimits, Setup};
 
 use super::ProxyProto;
 use crate::acl::Sources;
@@ -40,7 +40,8 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         }
     }
     if options.tlvs {
-        s.add(ProxyProto);
+        let plugin = s.add(ProxyProto);
+        s.offer::<dyn Metadata>(plugin);
     }
     s.settings().proxy_protocol = Some(options.proxied());
     Ok(())

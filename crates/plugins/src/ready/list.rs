@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use server::Plugin;
+use server::{Offered, Ready};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Monitor {
@@ -22,15 +22,17 @@ pub(crate) struct ReadyList {
 }
 
 struct Reporter {
-    plugin: Arc<dyn Plugin>,
+    plugin: &'static str,
+    ready: Arc<dyn Ready>,
     monitor: Monitor,
     was_ready: bool,
 }
 
 impl ReadyList {
-    pub fn add(&self, plugin: Arc<dyn Plugin>, monitor: Monitor) {
+    pub fn add(&self, reporter: Offered<dyn Ready>, monitor: Monitor) {
+        let Offered { plugin, value: ready, .. } = reporter;
         let mut reporters = self.reporters.lock().unwrap_or_else(PoisonError::into_inner);
-        reporters.push(Reporter { plugin, monitor, was_ready: false });
+        reporters.push(Reporter { plugin, ready, monitor, was_ready: false });
     }
 
     /// True the first time.
@@ -45,8 +47,8 @@ impl ReadyList {
             if reporter.is_ready() {
                 return None;
             }
-            let name = reporter.plugin.name();
-            let why = reporter.plugin.as_ready().and_then(|reporter| reporter.why_not());
+            let name = reporter.plugin;
+            let why = reporter.ready.why_not();
             Some(why.map_or_else(|| name.to_owned(), |why| format!("{name}: {why}")))
         });
         entries.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(",")
@@ -58,7 +60,7 @@ impl Reporter {
         if self.monitor == Monitor::UntilReady && self.was_ready {
             return true;
         }
-        self.was_ready = self.plugin.as_ready().is_none_or(|reporter| reporter.ready());
+        self.was_ready = self.ready.ready();
         self.was_ready
     }
 }

@@ -9,7 +9,7 @@ use server::Setup;
 use server::http::Route;
 
 use super::list::{Monitor, ReadyList};
-use super::{PATH, Ready, answer};
+use super::{PATH, answer};
 use crate::options::listen_address;
 
 const DEFAULT_ADDRESS: &str = ":8181";
@@ -35,7 +35,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         let list = list.clone();
         s.http(Route::new(addr, PATH, move |request| answer(&list, request.stopping)));
     }
-    s.add_off_chain(Ready { list, monitor });
+    s.link(move |link| link.offers().into_iter().for_each(|reporter| list.add(reporter, monitor)));
     Ok(())
 }
 

@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use server::http::HttpAnswer;
-use server::{Plugin, Ready};
+use server::{Offered, Ready};
 
 use super::answer;
 use super::list::{Monitor, ReadyList};
@@ -68,16 +68,6 @@ struct Reporter {
     why_not: Option<&'static str>,
 }
 
-impl Plugin for Reporter {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn as_ready(&self) -> Option<&dyn Ready> {
-        Some(self)
-    }
-}
-
 impl Ready for Reporter {
     fn ready(&self) -> bool {
         self.ready.load(Ordering::Relaxed)
@@ -86,6 +76,10 @@ impl Ready for Reporter {
     fn why_not(&self) -> Option<String> {
         self.why_not.map(str::to_owned)
     }
+}
+
+fn offered(reporter: &Arc<Reporter>) -> Offered<dyn Ready> {
+    Offered { plugin: reporter.name, position: None, value: reporter.clone() }
 }
 
 #[test]
@@ -97,7 +91,7 @@ fn reports_plugins_that_are_not_ready() {
         .map(|name| Arc::new(Reporter { name, ready: AtomicBool::new(false), why_not: None }));
     let monitors = [Monitor::UntilReady, Monitor::UntilReady, Monitor::UntilReady, Monitor::Continuously];
     for (reporter, monitor) in reporters.iter().zip(monitors) {
-        list.add(reporter.clone(), monitor);
+        list.add(offered(reporter), monitor);
     }
     for (ready, expected) in [
         ([false, false, false, false], Err("etcd,kubernetes,loop")),
@@ -134,7 +128,7 @@ fn reports_why_a_plugin_is_not_ready() {
         [Some("b: stale for 4s: services: refused"), Some("a: stale for 2s: pods: hung"), None, None]
     {
         let reporter = Reporter { name: "kubernetes", ready: AtomicBool::new(false), why_not };
-        list.add(Arc::new(reporter), Monitor::Continuously);
+        list.add(offered(&Arc::new(reporter)), Monitor::Continuously);
     }
     let body =
         "kubernetes,kubernetes: a: stale for 2s: pods: hung,kubernetes: b: stale for 4s: services: refused";

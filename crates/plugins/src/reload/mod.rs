@@ -8,8 +8,8 @@ mod tests;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use metrics::{Family, Gauge};
+use server::Lifecycle;
 use server::log::{self, Logger};
-use server::{Hooks, Plugin};
 
 pub(crate) use setup::setup;
 
@@ -24,15 +24,7 @@ pub(crate) struct Reload {
     version_info: Arc<Family<Gauge>>,
 }
 
-impl Plugin for Reload {
-    fn name(&self) -> &'static str {
-        "reload"
-    }
-
-    fn hooks(&self) -> Hooks {
-        Hooks::NONE
-    }
-
+impl Lifecycle for Reload {
     fn start(&self) {
         LOG.info(format_args!("Running configuration SHA512 = {}", self.digest));
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);

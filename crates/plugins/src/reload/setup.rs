@@ -1,12 +1,13 @@
 //! `reload [INTERVAL] [JITTER]`
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use corefile::{Diagnostic, Dispenser};
 use golang::GoDuration;
 use metrics::registry;
-use server::{CorefilePoll, Setup};
+use server::{CorefilePoll, Lifecycle, Setup};
 
 use super::Reload;
 
@@ -38,7 +39,7 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         .map_err(|error| s.c.bare_err(error))?;
     if !s.shared("", ReporterAdded::default).0.swap(true, Ordering::Relaxed) {
         let digest = s.digest().to_owned();
-        s.add_off_chain(Reload { digest, version_info });
+        s.offer::<dyn Lifecycle>(Arc::new(Reload { digest, version_info }));
     }
     Ok(())
 }

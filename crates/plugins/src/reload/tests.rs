@@ -53,7 +53,7 @@ fn reports_the_running_configuration() {
         [(corefile("reload"), false), (two_blocks.to_owned(), true), (corefile("reload"), true)]
     {
         let config = configure(&corefile).unwrap();
-        config.blocks().iter().flat_map(|block| block.plugins()).for_each(|plugin| plugin.start());
+        config.each_lifecycle("test", |plugin| plugin.start());
         let line = format!("[INFO] plugin/reload: Running configuration SHA512 = {}", config.digest);
         assert_eq!(log.lines("plugin/reload"), [line]);
         let text = registry().encode();

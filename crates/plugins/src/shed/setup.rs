@@ -1,13 +1,13 @@
 //! `shed`
 
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use corefile::{Diagnostic, Scheme};
 use golang::quoted;
 use metrics::registry;
 use server::Setup;
 
-use super::Shed;
+use super::{NAME, Shed};
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut seen = false;
@@ -36,6 +36,9 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         )
         .map_err(|error| s.c.bare_err(error))?;
     s.settings().lost_replies = Some(dropped.clone());
-    s.add(Shed { dropped, servers: OnceLock::new() });
+    s.add_linked(NAME, move |link| {
+        let counter = |server: &str| (server.to_owned(), dropped.with(&[server, "query"]));
+        Ok(Arc::new(Shed { servers: link.servers().into_iter().map(counter).collect() }))
+    });
     Ok(())
 }

@@ -13,11 +13,12 @@ mod tests;
 
 use std::sync::Arc;
 
-use server::{Hooks, Link, Lookup, LookupResult, Outcome, Plugin, Turn, Visit, task};
+use server::{Hooks, Lookup, LookupResult, Outcome, Plugin, Turn, Visit, task};
 use wire::{Class, Flags, Rcode, Record, Reply, Rtype, Section};
 
 use crate::messages::kind::Kind;
-use crate::messages::translation::{TranslationCounter, max_ttl, opt_of, owner};
+use crate::messages::translation::{max_ttl, opt_of, owner};
+use crate::server_counter::ServerCounter;
 use mapping::Mapping;
 pub(crate) use setup::setup;
 
@@ -33,7 +34,7 @@ struct Siit {
 
 struct Translator {
     mapping: Mapping,
-    translated: TranslationCounter,
+    translated: ServerCounter,
 }
 
 impl Plugin for Siit {
@@ -68,10 +69,6 @@ impl Plugin for Siit {
             }
         }
         Turn::Up
-    }
-
-    fn link(&self, link: &Link<'_>) {
-        self.translator.translated.link(link);
     }
 }
 
@@ -118,7 +115,7 @@ impl Translator {
             return;
         }
         self.translate(visit, found);
-        self.translated.count(visit.server());
+        self.translated.count(visit);
         visit.note(|_| format!("synthesized {count} A records"));
     }
 

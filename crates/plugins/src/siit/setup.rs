@@ -9,8 +9,9 @@ use golang::quoted;
 use server::Setup;
 
 use super::mapping::Mapping;
-use super::{Siit, Translator};
-use crate::messages::translation::{Pref64, TranslationCounter, network_text};
+use super::{NAME, Siit, Translator};
+use crate::messages::translation::{Pref64, network_text};
+use crate::server_counter::ServerCounter;
 
 pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     let mut prefix = Pref64::WELL_KNOWN;
@@ -32,12 +33,12 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
             }
         }
     }
-    let translated = TranslationCounter::new(
-        "coredns_siit_requests_translated_total",
-        "Counter of DNS requests translated by siit.",
-    );
     let mapping = Mapping::new(prefix, explicit);
-    s.add(Siit { translator: Arc::new(Translator { mapping, translated }) });
+    s.add_linked(NAME, move |link| {
+        let help = "Counter of DNS requests translated by siit.";
+        let translated = ServerCounter::new("coredns_siit_requests_translated_total", help, link);
+        Ok(Arc::new(Siit { translator: Arc::new(Translator { mapping, translated }) }))
+    });
     Ok(())
 }
 

@@ -21,7 +21,7 @@ mod tests;
 mod variables;
 
 use golang::Regexp;
-use server::{Link, Plugin, Step, Visit};
+use server::{Plugin, Step, Visit};
 use wire::{Class, NameBuf, Question, Rcode, Rtype, Section, option};
 
 use answer::RenderedReply;
@@ -36,6 +36,8 @@ use crate::options::Fallthrough;
 
 /// The UDP payload size in the OPT record, as in CoreDNS.
 const UDP_SIZE: u16 = 4096;
+
+const NAME: &str = "template";
 
 struct Templates {
     templates: Vec<Template>,
@@ -69,7 +71,7 @@ struct Zone {
 
 impl Plugin for Templates {
     fn name(&self) -> &'static str {
-        "template"
+        NAME
     }
 
     fn query(&self, visit: &mut Visit<'_>) -> Step {
@@ -91,17 +93,6 @@ impl Plugin for Templates {
             visit.note(|_| format!("{} does not match; falls through to the next template", template.place));
         }
         Step::Next
-    }
-
-    fn returns_codes(&self) -> bool {
-        true
-    }
-
-    fn link(&self, link: &Link<'_>) {
-        let view = link.block().view_name().unwrap_or_default();
-        let servers = link.served().iter().map(|(server, _)| server.as_str());
-        let zones = self.templates.iter().flat_map(|template| &template.zones).map(|zone| zone.text.as_str());
-        self.counters.link(servers, zones, view);
     }
 }
 
@@ -141,7 +132,9 @@ impl Templates {
                 return Some(Step::fail(Rcode::SERVFAIL));
             }
         };
-        self.counters.matched(visit.server(), zone.number, class, rtype);
+        if visit.is_served() {
+            self.counters.matched(visit.server(), zone.number, class, rtype);
+        }
         if template.rcode == Rcode::SERVFAIL {
             return Some(Step::fail(Rcode::SERVFAIL));
         }
@@ -152,7 +145,9 @@ impl Templates {
         let rendered = match RenderedReply::render(template, &matched) {
             Ok(rendered) => rendered,
             Err(failure) => {
-                self.counters.failed(visit.server(), zone.number, [class, rtype], &failure);
+                if visit.is_served() {
+                    self.counters.failed(visit.server(), zone.number, [class, rtype], &failure);
+                }
                 return Some(Step::error(Rcode::SERVFAIL, failure.error));
             }
         };

@@ -1,6 +1,8 @@
 //! `template CLASS TYPE [ZONES...] { match REGEX...; var NAME EXPRESSION; expr EXPRESSION;
 //! answer|additional|authority RECORD...; rcode CODE; ederror CODE [TEXT]; fallthrough [ZONES...]; upstream }`
 
+use std::sync::Arc;
+
 use corefile::{Diagnostic, Dispenser};
 use golang::{Regexp, parse_uint};
 use server::Setup;
@@ -9,7 +11,8 @@ use wire::{Class, Rcode, Rtype, Section};
 use super::conditions::Conditions;
 use super::counters::Counters;
 use super::record::RecordTemplate;
-use super::{Template, Templates, Zone};
+use super::{NAME, Template, Templates, Zone};
+use crate::autopath::ReturnsCode;
 use crate::options::Fallthrough;
 
 /// The maximum length of a regular expression.
@@ -23,7 +26,12 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         zones += template.zones.len();
         templates.push(template);
     }
-    s.add(Templates { templates, counters: Counters::default() });
+    s.add_linked(NAME, move |link| {
+        let zones = templates.iter().flat_map(|template: &Template| &template.zones);
+        let counters = Counters::new(link, zones.map(|zone| zone.text.as_str()));
+        Ok(Arc::new(Templates { templates, counters }))
+    });
+    s.offer(Arc::new(ReturnsCode));
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use server::http::{HttpAnswer, HttpRequest, Route};
-use server::{Client, Config, ExplainedReply, Input, Service, Transport, config};
+use server::{Client, Config, ExplainedReply, Input, Purpose, Service, Transport, config};
 use wire::{Class, Edns, EdnsOption, Flags, NameBuf, Opcode, Query, Reply, Rtype};
 
 /// The configuration of a Corefile, or its first error.
@@ -34,9 +34,13 @@ pub fn service(corefile: &str) -> Arc<Service> {
 
 /// Sends the query `NAME TYPE [words]`; words: `tcp`, `do`, `size=N`, `nsid`, `from=IP`, `class=CH`, `rd`, `cd`, `ad`, `notify`.
 pub fn ask(service: &Arc<Service>, question: &str) -> ExplainedReply {
+    ask_for(service, question, Purpose::Serve)
+}
+
+pub fn ask_for(service: &Arc<Service>, question: &str, purpose: Purpose) -> ExplainedReply {
     let (packet, client) = packet(question);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    runtime.block_on(service.answer(&packet, client))
+    runtime.block_on(service.answer(&packet, client, purpose))
 }
 
 /// The reply as text: rcode and flags, then a line per record; `dropped` without a reply.
@@ -65,7 +69,7 @@ pub fn present(answered: &ExplainedReply) -> String {
     text
 }
 
-fn packet(question: &str) -> (Vec<u8>, Client) {
+pub fn packet(question: &str) -> (Vec<u8>, Client) {
     let mut words = question.split_whitespace();
     let name = NameBuf::parse(words.next().expect("a name")).expect("a valid name");
     let qtype = words.next().map_or(Rtype::A, |t| Rtype::from_mnemonic(t).expect("a known type"));

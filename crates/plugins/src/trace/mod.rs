@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use observe::trace::{Exporter, Protocol, Span, new_id};
-use server::{Hooks, Metadata, MetadataView, Outcome, Plugin, Slot, Spans, Step, Turn, Visit};
+use server::{Hooks, Lifecycle, Metadata, MetadataView, Outcome, Plugin, Slot, Spans, Step, Turn, Visit};
 
 pub(crate) use setup::setup;
 
@@ -59,13 +59,9 @@ impl Plugin for Trace {
         Hooks::QUERY | Hooks::ANY_REPLY
     }
 
-    fn traces(&self) -> bool {
-        true
-    }
-
     fn query(&self, visit: &mut Visit<'_>) -> Step {
         // Look-ups of other plugins are part of their spans.
-        let sampled = visit.depth() == 0 && self.sample();
+        let sampled = visit.depth() == 0 && visit.is_served() && self.sample();
         visit.note_spans(sampled);
         if sampled {
             let id = TraceId { high: new_id(), low: new_id() };
@@ -81,11 +77,9 @@ impl Plugin for Trace {
         }
         Turn::Up
     }
+}
 
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        Some(self)
-    }
-
+impl Lifecycle for Trace {
     fn start(&self) {
         self.exporter.start();
     }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use corefile::{Diagnostic, Dispenser};
 use golang::GoDuration;
 use observe::trace::{Exporter, Protocol, Settings, Url};
-use server::Setup;
+use server::{Lifecycle, Metadata, Setup};
 
 use super::{NAME, Trace};
 
@@ -67,7 +67,10 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
     };
     // Blocks with the same settings, and the next configuration, share the connection.
     let exporter = s.kept(&format!("{NAME} {settings:?}"), || Exporter::new(settings));
-    s.add(Trace { exporter, protocol, every: options.every, queries: AtomicU64::new(0) });
+    s.settings().traced = true;
+    let trace = s.add(Trace { exporter, protocol, every: options.every, queries: AtomicU64::new(0) });
+    s.offer::<dyn Metadata>(trace.clone());
+    s.offer::<dyn Lifecycle>(trace);
     Ok(())
 }
 

@@ -1,4 +1,6 @@
-use crate::testing::harness::{answer, ask, configure, refused, service};
+use server::Purpose;
+
+use crate::testing::harness::{answer, ask, ask_for, configure, refused, service};
 
 #[test]
 fn forms() {
@@ -51,6 +53,18 @@ fn every_second_query_is_traced() {
         })
         .collect();
     assert_eq!(traced, [false, true, false, true]);
+}
+
+/// And does not count for the sample.
+#[test]
+fn an_explained_query_is_not_traced() {
+    let service = service(".:0 {\n trace otlp 127.0.0.1:1 {\n every 2\n }\n whoami\n}");
+    let purposes = [Purpose::Serve, Purpose::Explain, Purpose::Explain, Purpose::Serve];
+    let traced = purposes.map(|purpose| {
+        let asked = ask_for(&service, "example.org. A", purpose);
+        asked.notes.iter().any(|note| note.plugin == "trace")
+    });
+    assert_eq!(traced, [false, false, false, true]);
 }
 
 #[test]

@@ -25,14 +25,6 @@ impl Plugin for View {
     fn hooks(&self) -> Hooks {
         Hooks::NONE
     }
-
-    fn as_filter(&self) -> Option<&dyn BlockFilter> {
-        Some(self)
-    }
-
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        Some(self)
-    }
 }
 
 impl BlockFilter for View {

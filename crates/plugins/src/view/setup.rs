@@ -2,7 +2,7 @@
 
 use corefile::Diagnostic;
 use expr::Program;
-use server::Setup;
+use server::{BlockFilter, Metadata, Setup};
 
 use super::View;
 use crate::messages::expression::environment;
@@ -30,7 +30,9 @@ pub(crate) fn setup(s: &mut Setup<'_>) -> Result<(), Diagnostic> {
         view = Some(View { name: name.to_owned(), conditions });
     }
     if let Some(view) = view {
-        s.add(view);
+        let view = s.add(view);
+        s.offer::<dyn BlockFilter>(view.clone());
+        s.offer::<dyn Metadata>(view);
     }
     Ok(())
 }

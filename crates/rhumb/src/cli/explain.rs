@@ -10,7 +10,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use server::{Address, Client, Config, ExplainedReply, Service, Transport, config, log, runtime};
+use server::{Address, Client, Config, ExplainedReply, Purpose, Service, Transport, config, log, runtime};
 use wire::{Class, NameBuf, Query, Rtype};
 
 use super::{Output, print, print_error};
@@ -164,7 +164,7 @@ fn explain(args: &Args, enter_stage: &dyn Fn(String)) -> Result<Explanation, Str
         local: SocketAddr::new(address.ip.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)), address.port),
         transport: if args.tcp { Transport::Tcp } else { Transport::Udp },
     };
-    let answered = runtime::handle().block_on(service.answer(&query.to_packet(), client));
+    let answered = runtime::handle().block_on(service.answer(&query.to_packet(), client, Purpose::Explain));
     let other_listeners = match args.server {
         None => config.services().skip(1).map(|(address, _)| address.to_string()).collect(),
         Some(_) => Vec::new(),

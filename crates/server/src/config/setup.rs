@@ -1,8 +1,16 @@
 //! The interface for plugins' setup, which turns a Corefile into a configuration.
 //!
-//! Setup has two passes. First every directive of every block is parsed, in the fixed order of plugins; each adds
-//! plugins to its block or changes the block's settings ([`Setup`]). When all plugins exist, each may keep references to
-//! others ([`Link`]). Nothing runs and nothing is bound before both passes are complete.
+//! Setup has two phases, so that a plugin is made when all it needs is known, and its fields are plain values.
+//!
+//! ```text
+//! 1  every directive of every block, in the order of plugins: parse, add plugins, settings, offers    Setup
+//! 2  every block, when all are parsed: make the plugins that need other plugins or the listeners      Link
+//! ```
+//!
+//! Most plugins need nothing and are added in phase 1. The others reserve their place in the chain and leave a closure
+//! ([`Setup::add_linked`]). Phase 2 calls the closures from the last plugin to the first: plugins work with those below
+//! them, whose offers, of either phase, are then there. A plugin that offers something to those below makes its offer
+//! in phase 1. Nothing runs and nothing is bound before both phases are complete.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +23,8 @@ use wire::NameBuf;
 use crate::config::fingerprint::{self, Files};
 use crate::config::values::Values;
 use crate::http::{Route, SharedWebSource};
-use crate::{Block, BlockSettings, Plugin};
+use crate::plugin::offers::{Offered, Offers};
+use crate::{BlockFilter, BlockSettings, Plugin};
 
 /// One entry of the list of plugins; the order of that list is the order of every chain.
 #[derive(Clone, Copy)]
@@ -46,6 +55,10 @@ pub const ONCE: &str = "this plugin can only be used once per Server Block";
 pub struct Setup<'a> {
     /// The directive's tokens.
     pub c: Dispenser<'a>,
+    /// The directive's name.
+    pub(crate) name: &'static str,
+    /// The position of the plugin that was added last.
+    pub(crate) position: Option<usize>,
     pub(crate) keys: &'a [ZoneKey],
     pub(crate) block: &'a ServerBlock,
     /// The plugins after this directive's in the order of plugins.
@@ -57,13 +70,28 @@ pub struct Setup<'a> {
 /// A block that is being built.
 #[derive(Default)]
 pub(crate) struct BlockDraft {
-    pub chain: Vec<Arc<dyn Plugin>>,
-    pub off_chain: Vec<Arc<dyn Plugin>>,
+    pub chain: Vec<ChainDraft>,
+    pub links: Vec<(&'static str, LinkFn)>,
+    pub offers: Offers,
     pub settings: BlockSettings,
     pub root: Option<PathBuf>,
     /// None is every address.
     pub hosts: Option<Vec<String>>,
 }
+
+/// One place in the chain of a block that is being built.
+pub(crate) struct ChainDraft {
+    pub name: &'static str,
+    pub plugin: PluginDraft,
+}
+
+pub(crate) enum PluginDraft {
+    Made(Arc<dyn Plugin>),
+    Linked(MakeFn),
+}
+
+type MakeFn = Box<dyn FnOnce(&mut Link<'_>) -> Result<Arc<dyn Plugin>, Diagnostic>>;
+pub(crate) type LinkFn = Box<dyn FnOnce(&mut Link<'_>)>;
 
 /// The part of a configuration being built that belongs to no block.
 #[derive(Default)]
@@ -114,17 +142,37 @@ impl Setup<'_> {
     }
 
     /// Appends a plugin to the block's chain.
-    pub fn add(&mut self, plugin: impl Plugin) {
-        self.draft.chain.push(Arc::new(plugin));
+    pub fn add<P: Plugin>(&mut self, plugin: P) -> Arc<P> {
+        let plugin = Arc::new(plugin);
+        self.push(plugin.name(), PluginDraft::Made(plugin.clone()));
+        plugin
     }
 
-    /// Adds a plugin outside the chain: it is linked, started and stopped with the block but sees no queries.
-    pub fn add_off_chain(&mut self, plugin: impl Plugin) {
-        self.draft.off_chain.push(Arc::new(plugin));
+    /// Appends a plugin that is made in phase 2; `name` is what its [`Plugin::name`] will return.
+    pub fn add_linked<P: Plugin>(
+        &mut self,
+        name: &'static str,
+        make: impl FnOnce(&mut Link<'_>) -> Result<Arc<P>, Diagnostic> + 'static,
+    ) {
+        let make = move |link: &mut Link<'_>| make(link).map(|plugin| plugin as Arc<dyn Plugin>);
+        self.push(name, PluginDraft::Linked(Box::new(make)));
     }
 
-    pub fn add_arc(&mut self, plugin: Arc<dyn Plugin>) {
-        self.draft.chain.push(plugin);
+    fn push(&mut self, name: &'static str, plugin: PluginDraft) {
+        self.position = Some(self.draft.chain.len());
+        self.draft.chain.push(ChainDraft { name, plugin });
+    }
+
+    /// Calls `work` in phase 2, after the plugins of the block were made: for directives without a plugin in the chain.
+    pub fn link(&mut self, work: impl FnOnce(&mut Link<'_>) + 'static) {
+        self.draft.links.push((self.name, Box::new(work)));
+    }
+
+    /// Offers something to the server or to other plugins of the block, on behalf of the plugin added last.
+    pub fn offer<T: ?Sized + Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        let name =
+            self.position.and_then(|at| self.draft.chain.get(at)).map_or(self.name, |place| place.name);
+        self.draft.offers.add(name, self.position, value);
     }
 
     pub fn settings(&mut self) -> &mut BlockSettings {
@@ -242,20 +290,55 @@ impl Setup<'_> {
     }
 }
 
-/// The complete block, for plugins that work with others.
+/// A block whose directives are all parsed, for a plugin that is made in phase 2.
 pub struct Link<'a> {
-    pub(crate) block: &'a Arc<Block>,
+    pub(crate) name: &'static str,
+    pub(crate) position: Option<usize>,
+    pub(crate) chain: &'a [&'static str],
     pub(crate) served: &'a [(String, String)],
+    pub(crate) offers: &'a mut Offers,
 }
 
 impl Link<'_> {
-    /// The linked plugin's own block.
-    pub fn block(&self) -> &Arc<Block> {
-        self.block
+    /// The names of the block's plugins in the order of the chain.
+    pub fn chain(&self) -> &[&'static str] {
+        self.chain
+    }
+
+    /// The name of the plugin after this one.
+    pub fn next(&self) -> Option<&'static str> {
+        self.chain.get(self.position? + 1).copied()
     }
 
     /// Pairs of server (`dns://:53`) and zone that the block serves, as metrics label them.
     pub fn served(&self) -> &[(String, String)] {
         self.served
+    }
+
+    /// The servers of these pairs, each once.
+    pub fn servers(&self) -> Vec<&str> {
+        let mut servers: Vec<&str> = Vec::new();
+        for (server, _) in self.served {
+            if !servers.contains(&server.as_str()) {
+                servers.push(server);
+            }
+        }
+        servers
+    }
+
+    /// The name of the block's view; empty if it has none.
+    pub fn view(&self) -> String {
+        let filters = self.offers.all::<dyn BlockFilter>();
+        filters.first().map(|filter| filter.value.view_name().to_owned()).unwrap_or_default()
+    }
+
+    /// What other plugins of the block offer, in the order of the chain.
+    pub fn offers<T: ?Sized + Send + Sync + 'static>(&self) -> Vec<Offered<T>> {
+        self.offers.all()
+    }
+
+    /// Offers something on behalf of this plugin.
+    pub fn offer<T: ?Sized + Send + Sync + 'static>(&mut self, value: Arc<T>) {
+        self.offers.add(self.name, self.position, value);
     }
 }

@@ -136,6 +136,7 @@ mod tests {
     use wire::{Name, NameBuf, Query, Rcode, Rtype};
 
     use super::*;
+    use crate::plugin::offers::Offers;
     use crate::{
         Block, BlockSettings, Client, Exchange, ExchangeResult, Plugin, Service, Step, Transport, Visit,
     };
@@ -227,7 +228,7 @@ mod tests {
         let (socket, _client, to) = exchange();
         let lost = Arc::new(Family::<Counter>::new(&["server", "reason"]));
         let settings = BlockSettings { lost_replies: Some(lost.clone()), ..BlockSettings::default() };
-        let block = Arc::new(Block::new(vec![Arc::new(DropWhenFull)], settings));
+        let block = Arc::new(Block::new(vec![Arc::new(DropWhenFull)], Offers::default(), settings));
         let service = Arc::new(Service::new("dns://:53".into(), vec![(NameBuf::root(), block)]));
         let client = Client { remote: to.remote(), local: socket.local_addr(), transport: Transport::Udp };
         let packet = Query::ask(Name::ROOT, Rtype::A).to_packet();

@@ -17,7 +17,7 @@ use crate::http::{HttpBound, HttpServer, Site};
 use crate::listen::endpoint::{self, BoundEndpoint, Endpoint};
 use crate::listen::udp::Workers;
 use crate::listen::{permit, tcp};
-use crate::{Address, Block, Config, CorefilePoll, Plugin, log, runtime};
+use crate::{Address, Config, CorefilePoll, log, runtime};
 
 /// How long queries in flight may take to end when the server stops. Clients retry after some seconds, and Kubernetes
 /// routes them elsewhere by then.
@@ -71,7 +71,7 @@ impl Server {
         // Workers wait for nothing but packets: more of them than CPUs would only cause context switches.
         self.workers.grow(sockets.unwrap_or(0).min(net::cpu::available()))?;
         let new = self.bind_new(&config)?;
-        for_each_plugin(&config.blocks, "plugin-start", |plugin| plugin.start());
+        config.each_lifecycle("plugin-start", |plugin| plugin.start());
         for (address, service) in &config.services {
             if let Some(endpoint) = self.endpoints.get(address) {
                 endpoint.service.store(service.clone());
@@ -85,7 +85,7 @@ impl Server {
             task.abort();
         }
         self.close_unused(replaced);
-        for_each_plugin(&old.blocks, "plugin-stop", |plugin| plugin.stop());
+        old.each_lifecycle("plugin-stop", |plugin| plugin.stop());
         Ok(())
     }
 
@@ -198,21 +198,14 @@ impl Server {
 
     /// Calls `stop` of all plugins with a timeout: they flush data to receivers that may not read it.
     fn stop_plugins(&self) {
-        let blocks = self.config.blocks.clone();
+        let config = self.shared_config();
         let stopping = runtime::handle()
-            .spawn_blocking(move || for_each_plugin(&blocks, "plugin-stop", |plugin| plugin.stop()));
+            .spawn_blocking(move || config.each_lifecycle("plugin-stop", |plugin| plugin.stop()));
         let stopped =
             runtime::handle().block_on(async { tokio::time::timeout(PLUGIN_STOP_TIMEOUT, stopping).await });
         if stopped.is_err() {
             log::warning(None, format_args!("plugins still stopping after {PLUGIN_STOP_TIMEOUT:?}; exiting"));
         }
-    }
-}
-
-/// Calls a hook of every plugin; a panic in one is logged, and the others are still called.
-pub(crate) fn for_each_plugin(blocks: &[Arc<Block>], task: &str, work: fn(&dyn Plugin)) {
-    for plugin in blocks.iter().flat_map(|block| block.plugins()) {
-        supervise::step(task, || work(plugin.as_ref()));
     }
 }
 

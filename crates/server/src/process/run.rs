@@ -19,8 +19,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::config::{self, Config, Input};
 use crate::listen::permit;
-use crate::process::instance::for_each_plugin;
-use crate::{CorefilePoll, PANICS, Plugin, PluginSpec, Server, log, runtime};
+use crate::{CorefilePoll, Lifecycle, PANICS, PluginSpec, Server, log, runtime};
 
 /// Reloads that failed and left the old configuration serving.
 pub static RELOAD_FAILED: Counter = Counter::new();
@@ -351,11 +350,11 @@ impl Process {
     fn notify_plugins(
         &self,
         signals: &mut Signals,
-        hook: fn(&dyn Plugin),
+        hook: fn(&dyn Lifecycle),
         end: fn(&Command) -> bool,
     ) -> Option<Command> {
-        let blocks = self.server.config().blocks().to_vec();
-        run_interruptible(signals, move || for_each_plugin(&blocks, "plugin", hook), end).1
+        let config = self.server.shared_config();
+        run_interruptible(signals, move || config.each_lifecycle("plugin", hook), end).1
     }
 
     /// Calls `serving` of all plugins. A command that arrives meanwhile is executed next.

@@ -6,14 +6,14 @@ use std::time::Duration;
 use metrics::{Counter, Family};
 use wire::NameBuf;
 
+use crate::plugin::offers::{Offered, Offers};
 use crate::walk::visit::MetadataView;
-use crate::{Hooks, Plugin, ProxyProtocol};
+use crate::{BlockFilter, Hooks, Metadata, Plugin, ProxyProtocol};
 
 /// One server block. All its keys share the same plugins.
 pub struct Block {
     chain: Vec<Arc<dyn Plugin>>,
-    /// Plugins without a position in the chain.
-    off_chain: Vec<Arc<dyn Plugin>>,
+    offers: Offers,
     /// One bit per plugin, by the position in the chain.
     pub(crate) wants_query: u64,
     pub(crate) wants_records: u64,
@@ -22,10 +22,9 @@ pub struct Block {
     pub(crate) wants_sent: u64,
     pub(crate) wants_sign: u64,
     pub(crate) wants_parts: u64,
-    /// A plugin records spans of queries.
-    pub(crate) traced: bool,
-    filters: Vec<usize>,
-    metadata_providers: Vec<usize>,
+    filters: Vec<Arc<dyn BlockFilter>>,
+    /// With the position of the plugin, for its slot.
+    metadata: Vec<(usize, Arc<dyn Metadata>)>,
     pub(crate) settings: BlockSettings,
 }
 
@@ -34,8 +33,10 @@ pub struct Block {
 pub struct BlockSettings {
     /// Zones for which metadata is collected; None without the `metadata` directive.
     pub metadata_zones: Option<Vec<NameBuf>>,
-    /// A plugin of the block serves the external addresses of Services.
-    pub external_services: bool,
+    /// A plugin records spans of queries; other blocks do not pay for them.
+    pub traced: bool,
+    /// A plugin accepts queries of classes other than IN.
+    pub any_class: bool,
     pub debug: bool,
     pub stacktrace: bool,
     pub read_timeout: Option<Duration>,
@@ -56,7 +57,7 @@ pub struct BlockSettings {
 pub(crate) const MAX_CHAIN: usize = 64;
 
 impl Block {
-    pub fn new(chain: Vec<Arc<dyn Plugin>>, settings: BlockSettings) -> Block {
+    pub(crate) fn new(chain: Vec<Arc<dyn Plugin>>, offers: Offers, settings: BlockSettings) -> Block {
         assert!(chain.len() <= MAX_CHAIN, "a chain has at most {MAX_CHAIN} plugins");
         let mask = |hook: Hooks| {
             chain
@@ -65,9 +66,7 @@ impl Block {
                 .filter(|(_, p)| p.hooks().has(hook))
                 .fold(0u64, |mask, (i, _)| mask | 1 << i)
         };
-        let positions = |wanted: &dyn Fn(&Arc<dyn Plugin>) -> bool| {
-            chain.iter().enumerate().filter(|(_, p)| wanted(p)).map(|(i, _)| i).collect::<Vec<_>>()
-        };
+        let metadata = offers.all::<dyn Metadata>().into_iter();
         Block {
             wants_query: mask(Hooks::QUERY),
             wants_records: mask(Hooks::RECORDS),
@@ -76,18 +75,13 @@ impl Block {
             wants_sent: mask(Hooks::SENT),
             wants_sign: mask(Hooks::SIGN),
             wants_parts: mask(Hooks::PARTS),
-            traced: chain.iter().any(|plugin| plugin.traces()),
-            filters: positions(&|p| p.as_filter().is_some()),
-            metadata_providers: positions(&|p| p.as_metadata().is_some()),
+            filters: offers.all().into_iter().map(|offered| offered.value).collect(),
+            // Who is not in the chain has no slot.
+            metadata: metadata.map(|it| (it.position.unwrap_or(usize::MAX), it.value)).collect(),
             settings,
-            off_chain: Vec::new(),
+            offers,
             chain,
         }
-    }
-
-    pub(crate) fn with_off_chain(mut self, off_chain: Vec<Arc<dyn Plugin>>) -> Block {
-        self.off_chain = off_chain;
-        self
     }
 
     /// The plugins in the order a query passes them.
@@ -95,15 +89,14 @@ impl Block {
         &self.chain
     }
 
-    /// All plugins of the block, those in the chain first.
-    pub fn plugins(&self) -> impl Iterator<Item = &Arc<dyn Plugin>> {
-        self.chain.iter().chain(&self.off_chain)
+    /// What the plugins of the block offer, in the order of the chain.
+    pub fn offers<T: ?Sized + Send + Sync + 'static>(&self) -> Vec<Offered<T>> {
+        self.offers.all()
     }
 
     /// The name of the block's view, if it has one.
     pub fn view_name(&self) -> Option<&str> {
-        let &first = self.filters.first()?;
-        self.chain[first].as_filter().map(|filter| filter.view_name())
+        self.filters.first().map(|filter| filter.view_name())
     }
 
     pub(crate) fn is_filtered(&self) -> bool {
@@ -117,9 +110,7 @@ impl Block {
         client: &crate::Client,
         view: &dyn Fn(&str) -> Option<String>,
     ) -> bool {
-        self.filters.iter().all(|&position| {
-            self.chain[position].as_filter().is_some_and(|filter| filter.accepts(query, client, view))
-        })
+        self.filters.iter().all(|filter| filter.accepts(query, client, view))
     }
 
     /// The value of a label, if this block collects metadata for the query's name and a plugin provides it.
@@ -129,9 +120,9 @@ impl Block {
         if !zones.iter().any(|zone| name.is_under(zone.as_name())) {
             return None;
         }
-        self.metadata_providers.iter().find_map(|&position| {
-            view.provider = position;
-            self.chain[position].as_metadata()?.value(label, &view)
+        self.metadata.iter().find_map(|(position, provider)| {
+            view.provider = *position;
+            provider.value(label, &view)
         })
     }
 }

@@ -12,7 +12,7 @@ use crate::walk::explain::Note;
 use crate::walk::service::{ServeResult, reject};
 use crate::walk::stream::{Stream, single_message};
 use crate::walk::{Progress, TaskResult, Walk, finish};
-use crate::{Block, Client, Outcome, Service, log};
+use crate::{Block, Client, Outcome, Purpose, Service, log};
 
 /// The task name under which panics of plugins are counted.
 pub(super) const TASK: &str = "query";
@@ -237,10 +237,16 @@ pub struct ExplainedReply {
 }
 
 impl Service {
-    /// Answers one packet without a socket and collects the reasons: for `explain` and for tests. Of a stream it
-    /// returns the first message.
-    pub async fn answer(self: &Arc<Service>, packet: &[u8], client: Client) -> ExplainedReply {
+    /// Answers one packet without a socket and collects the reasons: for `explain` and, with [`Purpose::Serve`], for
+    /// tests. Of a stream it returns the first message.
+    pub async fn answer(
+        self: &Arc<Service>,
+        packet: &[u8],
+        client: Client,
+        purpose: Purpose,
+    ) -> ExplainedReply {
         let mut walk = Walk::new();
+        walk.state.purpose = purpose;
         walk.state.notes = Some(Vec::new());
         let mut out = Vec::new();
         let mut result = answer(self, &mut walk, client, packet, None, &mut out);

@@ -125,6 +125,7 @@ fn nested(visit: &Visit<'_>) -> Box<Walk> {
     walk.client = *visit.client;
     walk.state.deadline = visit.state.deadline;
     walk.state.lookup_plugins.clone_from(&visit.state.lookup_plugins);
+    walk.state.purpose = visit.state.purpose;
     walk.state.notes = visit.state.notes.is_some().then(Vec::new);
     walk
 }

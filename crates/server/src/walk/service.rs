@@ -10,7 +10,7 @@ use crate::listen::backlog::Backlog;
 use crate::walk::explain::Note;
 use crate::walk::visit::{MetadataView, Outcome};
 use crate::walk::{Progress, Walk};
-use crate::{Block, Plugin, ProxyProtocol, Transport};
+use crate::{Block, Observer, Prefetch, ProxyProtocol, Purpose, Transport};
 
 /// All that is served on one listening address. Replaced as a whole on reload.
 pub struct Service {
@@ -31,9 +31,9 @@ pub struct Service {
     pub(crate) stacktrace: bool,
     pub(crate) timeouts: Timeouts,
     /// Plugins that prefetch index entries for a batch.
-    prefetchers: Vec<Arc<dyn Plugin>>,
+    prefetchers: Vec<Arc<dyn Prefetch>>,
     /// Counts the queries that no block accepted; one in the whole configuration, since it counts for all.
-    observer: Option<Arc<dyn Plugin>>,
+    observer: Option<Arc<dyn Observer>>,
 }
 
 /// Timeouts and limits of a TCP connection.
@@ -97,12 +97,12 @@ impl Service {
         let mut backlog = None;
         let mut proxy_protocol: Option<ProxyProtocol> = None;
         let (mut any_class, mut debug, mut stacktrace) = (false, false, false);
-        let mut prefetchers: Vec<Arc<dyn Plugin>> = Vec::new();
+        let mut prefetchers: Vec<Arc<dyn Prefetch>> = Vec::new();
         for (zone, block) in blocks {
-            for plugin in block.chain().iter().filter(|plugin| plugin.as_prefetch().is_some()) {
+            for offered in block.offers::<dyn Prefetch>() {
                 // A block may serve several zones here.
-                if !prefetchers.iter().any(|known| Arc::ptr_eq(known, plugin)) {
-                    prefetchers.push(Arc::clone(plugin));
+                if !prefetchers.iter().any(|known| Arc::ptr_eq(known, &offered.value)) {
+                    prefetchers.push(offered.value);
                 }
             }
             // Later blocks on the same address win, as they do in CoreDNS.
@@ -111,7 +111,7 @@ impl Service {
             timeouts.write = settings.write_timeout.unwrap_or(timeouts.write);
             timeouts.idle = settings.idle_timeout.unwrap_or(timeouts.idle);
             timeouts.max_queries = settings.max_tcp_queries.unwrap_or(timeouts.max_queries);
-            any_class |= block.chain().iter().any(|plugin| plugin.opens_classes());
+            any_class |= settings.any_class;
             debug |= settings.debug;
             if let Some(configured) = &settings.proxy_protocol {
                 proxy_protocol = Some(configured.clone().after(proxy_protocol));
@@ -137,21 +137,23 @@ impl Service {
         }
     }
 
-    pub(crate) fn with_observer(mut self, observer: Option<Arc<dyn Plugin>>) -> Service {
+    pub(crate) fn with_observer(mut self, observer: Option<Arc<dyn Observer>>) -> Service {
         self.observer = observer;
         self
     }
 
     /// Prefetches index entries for these queries.
     pub(crate) fn prefetch<'p>(&self, queries: impl Iterator<Item = &'p [u8]> + Clone) {
-        for prefetcher in self.prefetchers.iter().filter_map(|plugin| plugin.as_prefetch()) {
+        for prefetcher in &self.prefetchers {
             prefetcher.prefetch(&mut queries.clone());
         }
     }
 
     /// Reports a reply that no block made to the observer.
     pub(crate) fn report_refusal(&self, walk: &Walk) {
-        if let Some(observer) = self.observer.as_ref().and_then(|plugin| plugin.as_observer()) {
+        if let Some(observer) = &self.observer
+            && walk.state.purpose == Purpose::Serve
+        {
             observer.refused(&self.label, &walk.query, &walk.client, &walk.reply);
         }
     }

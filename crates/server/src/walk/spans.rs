@@ -11,7 +11,7 @@
 use std::net::SocketAddr;
 use std::time::{Instant, SystemTime};
 
-use crate::Visit;
+use super::engine::Engine;
 
 /// One span of a traced query.
 #[derive(Clone, Debug)]
@@ -74,19 +74,19 @@ impl Spans {
     }
 }
 
-impl Visit<'_> {
+impl Engine<'_> {
     /// Opens spans for the plugins before `end`, also for those without a `query` hook.
     pub(super) fn open_spans(&mut self, end: usize) {
-        let Some(spans) = &mut self.state.spans else { return };
+        let Some(spans) = &mut self.visit.state.spans else { return };
         let now = spans.now();
-        for position in self.state.position..end {
-            spans.open(position, self.block.chain()[position].name(), now);
+        for position in self.visit.state.position..end {
+            spans.open(position, self.visit.block.chain()[position].name(), now);
         }
     }
 
     /// Closes the spans of the plugins from `position` on.
     pub(super) fn close_spans(&mut self, position: usize) {
-        let Some(spans) = &mut self.state.spans else { return };
+        let Some(spans) = &mut self.visit.state.spans else { return };
         let now = spans.now();
         spans.close(position, now);
     }

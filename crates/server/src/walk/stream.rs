@@ -18,9 +18,10 @@ use std::task::{Context, Poll};
 
 use wire::{Query, Rcode, Reply, Rtype, Section};
 
+use super::engine::Engine;
 use super::exchange::{self, TASK};
 use super::{Direction, Walk, mask_before};
-use crate::{Block, Outcome, Service, Turn, Visit, log};
+use crate::{Block, Outcome, Service, Turn, log};
 
 /// The source of a reply in several messages.
 pub trait Messages: Send {
@@ -261,7 +262,7 @@ impl Walk {
         self.state.position = source;
         self.state.outcome = Outcome::Records;
         let size = self.reply.plain_len(&self.query.question) as u64;
-        self.visit(block, service).up_without_waiting(part);
+        self.engine(block, service).up_without_waiting(part);
         if part == Part::More {
             self.state.streamed += size;
         }
@@ -280,7 +281,7 @@ impl Walk {
         self.state.position = source;
         self.state.outcome = Outcome::Failure;
         self.state.error = Some(why);
-        self.visit(block, service).up_without_waiting(Part::Last);
+        self.engine(block, service).up_without_waiting(Part::Last);
     }
 
     /// Encodes and signs a message; plugins that want parts, with the last one all, get the final bytes. False if it
@@ -296,28 +297,28 @@ impl Walk {
     }
 }
 
-impl Visit<'_> {
+impl Engine<'_> {
     /// Calls the `reply` hooks for a message of a stream. No plugin may wait or walk down again meanwhile.
     fn up_without_waiting(&mut self, part: Part) {
-        let wanted = |visit: &Self, position| match part {
-            Part::Last => visit.reply_mask(position),
-            Part::More => visit.reply_mask(position) & visit.block.wants_parts,
+        let wanted = |engine: &Self, position| match part {
+            Part::Last => engine.reply_mask(position),
+            Part::More => engine.reply_mask(position) & engine.visit.block.wants_parts,
         };
-        self.state.direction = Direction::Up;
-        let mut outcome = self.state.outcome;
-        let mut left = wanted(self, self.state.position);
+        self.visit.state.direction = Direction::Up;
+        let mut outcome = self.visit.state.outcome;
+        let mut left = wanted(self, self.visit.state.position);
         while left != 0 {
             let position = 63 - left.leading_zeros() as usize;
             left &= mask_before(position);
-            if self.block.traced && part == Part::Last {
+            if self.visit.block.settings.traced && part == Part::Last {
                 self.close_spans(position + 1);
             }
             self.restore_question(position);
-            self.state.position = position;
-            drop::<Turn>(self.block.chain()[position].reply(self));
+            self.visit.state.position = position;
+            drop::<Turn>(self.visit.block.chain()[position].reply(&mut self.visit));
             // Another outcome concerns other plugins.
-            if outcome != self.state.outcome {
-                outcome = self.state.outcome;
+            if outcome != self.visit.state.outcome {
+                outcome = self.visit.state.outcome;
                 left = wanted(self, position);
             }
         }
@@ -329,7 +330,7 @@ impl Visit<'_> {
 mod tests {
     use super::*;
     use crate::walk::exchange::{PacketResult, answer, refuse_wait};
-    use crate::{Client, Plugin, Step, Transport};
+    use crate::{Client, Plugin, Step, Transport, Visit};
 
     struct Source;
 
@@ -354,7 +355,7 @@ mod tests {
     #[test]
     fn a_stream_beyond_the_limit_of_waiting_queries_fails() {
         let root = wire::NameBuf::root();
-        let block = Arc::new(Block::new(vec![Arc::new(Source)], Default::default()));
+        let block = Arc::new(Block::new(vec![Arc::new(Source)], Default::default(), Default::default()));
         let service = Arc::new(Service::new("dns://:53".to_owned(), vec![(root.clone(), block)]));
         let packet = Query::ask(root.as_name(), Rtype::AXFR).to_packet();
         let (mut walk, mut out) = (Walk::new(), Vec::new());

@@ -9,7 +9,7 @@ use wire::{Name, Query, Question, Reply, Rtype};
 
 use crate::walk::explain::Note;
 use crate::walk::{Lookup, LookupResult, NestedWalk, Spans, WalkState};
-use crate::{Block, Client, Service};
+use crate::{Block, Client, Purpose, Service};
 
 /// The state of a query's reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,9 +199,15 @@ impl Visit<'_> {
         }
     }
 
-    /// Whether the query is explained.
+    /// Whether reasons are collected.
     pub fn is_explained(&self) -> bool {
         self.state.notes.is_some()
+    }
+
+    /// Whether a client waits for the reply. If not, the query is only explained: a plugin counts, logs, records and
+    /// caches nothing, and changes no state that later queries see.
+    pub fn is_served(&self) -> bool {
+        self.state.purpose == Purpose::Serve
     }
 
     fn add_note(&mut self, text: impl FnOnce(&Query) -> String, change: impl FnOnce(&mut Note)) {
@@ -309,6 +315,11 @@ impl Sent<'_> {
 
     pub fn outcome(&self) -> Outcome {
         self.state.outcome
+    }
+
+    /// As [`Visit::is_served`].
+    pub fn is_served(&self) -> bool {
+        self.state.purpose == Purpose::Serve
     }
 
     pub fn metadata(&self, label: &str) -> Option<String> {

@@ -41,7 +41,7 @@ fn send_over(
     over: Transport,
 ) -> JoinHandle<ExplainedReply> {
     let (service, packet) = (service.clone(), query.to_packet());
-    runtime.spawn(async move { service.answer(&packet, client(over)).await })
+    runtime.spawn(async move { service.answer(&packet, client(over), server::Purpose::Serve).await })
 }
 
 fn texts(runtime: &Runtime, sent: Vec<JoinHandle<ExplainedReply>>) -> Vec<String> {

@@ -44,7 +44,8 @@ static PLUGINS: &[PluginSpec] = &[
     }),
     spec("cache", super::super::setup),
     spec("bypass", |s| {
-        s.add(Bypass);
+        let bypass = s.add(Bypass);
+        s.offer::<dyn CacheBypass>(bypass);
         Ok(())
     }),
     spec("lookup", |s| {
@@ -53,7 +54,8 @@ static PLUGINS: &[PluginSpec] = &[
     }),
     spec("source", |s| {
         let script = SCRIPT.with(|script| script.borrow().clone()).expect("a script");
-        s.add(Source { script });
+        let source = s.add(Source { script });
+        s.offer::<dyn Metadata>(source);
         Ok(())
     }),
 ];
@@ -157,10 +159,6 @@ impl Plugin for Source {
         }
         let sleep = async move { tokio::time::sleep(delay).await };
         Step::Wait(task(sleep, move |(), visit| scripted(&reply, visit)))
-    }
-
-    fn as_metadata(&self) -> Option<&dyn Metadata> {
-        Some(self)
     }
 }
 
@@ -294,10 +292,6 @@ struct Bypass;
 impl Plugin for Bypass {
     fn name(&self) -> &'static str {
         "bypass"
-    }
-
-    fn as_cache_bypass(&self) -> Option<&dyn CacheBypass> {
-        Some(self)
     }
 }
 

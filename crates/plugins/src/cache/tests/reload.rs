@@ -26,7 +26,7 @@ fn ask(config: &Config, name: &str) -> String {
     };
     let query = Query::ask(NameBuf::parse(name).expect("a name").as_name(), Rtype::A).to_packet();
     let service = config.services().next().expect("a service").1;
-    present(&runtime::handle().block_on(service.answer(&query, client)))
+    present(&runtime::handle().block_on(service.answer(&query, client, server::Purpose::Serve)))
 }
 
 fn upstream() -> ScriptedUpstream {

@@ -18,13 +18,13 @@ fn orders() {
     let robin = Policy::RoundRobin(AtomicU32::new(u32::MAX));
     let orders: Vec<Vec<usize>> = (0..4)
         .map(|_| {
-            let order = robin.order(3);
+            let order = robin.order(3, true);
             (0..3).map(|place| order.at(place)).collect()
         })
         .collect();
     assert_eq!(orders, [[0, 1, 2], [1, 0, 2], [2, 0, 1], [0, 1, 2]]);
-    assert_eq!(Policy::Random.order(1), Order::First(0));
-    let order = Policy::Random.order(5);
+    assert_eq!(Policy::Random.order(1, true), Order::First(0));
+    let order = Policy::Random.order(5, true);
     let mut places: Vec<usize> = (0..5).map(|place| order.at(place)).collect();
     places.sort();
     assert_eq!(places, [0, 1, 2, 3, 4]);
@@ -44,12 +44,12 @@ fn upstreams_round_trip_through_the_slot() {
 #[test]
 fn dropped_permits_are_released() {
     let limit = Arc::new(ConcurrencyLimit::new(2, "+2"));
-    let first = limit.acquire();
-    let second = limit.acquire();
+    let first = limit.acquire(true);
+    let second = limit.acquire(true);
     assert!(first.is_ok() && second.is_ok());
-    assert_eq!(limit.acquire().err().as_deref(), Some("concurrent queries exceeded maximum +2"));
+    assert_eq!(limit.acquire(true).err().as_deref(), Some("concurrent queries exceeded maximum +2"));
     drop(first);
-    assert!(limit.acquire().is_ok());
+    assert!(limit.acquire(true).is_ok());
 }
 
 #[test]

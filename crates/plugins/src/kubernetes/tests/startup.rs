@@ -1,7 +1,10 @@
 //! Before a cluster is synced, and when it cannot be reached.
 
 use std::fs;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use server::{Config, Ready};
 
 use super::shop::SHOP;
 use super::{block, serve, serve_folder};
@@ -66,8 +69,7 @@ fn no_nxdomain_before_sync() {
         let got = answer(service, question);
         assert!(got.starts_with(start), "{question}: {got}");
     }
-    let plugin = config.blocks()[0].chain()[0].clone();
-    assert!(!plugin.as_ready().unwrap().ready());
+    assert!(!readiness(&config).ready());
 }
 
 /// `/ready` names a source that never answered.
@@ -77,8 +79,7 @@ fn readiness_names_the_source() {
     let corefile = format!(".:53 {{\n{}}}\n", unreachable("startup_timeout 0s\nstale_ready 1ms"));
     let config = configure(&corefile).unwrap();
     config.prepare().unwrap();
-    let plugin = config.blocks()[0].chain()[0].clone();
-    let ready = plugin.as_ready().unwrap();
+    let ready = readiness(&config);
     wait_for(|| ready.why_not().is_some_and(|why| why.contains("refused")));
     let why = ready.why_not().unwrap();
     assert!(why.starts_with(&format!("{CLOSED_PORT} stale for 0s: ")) && !ready.ready(), "{why}");
@@ -105,8 +106,7 @@ fn clusters_are_waited_for_together() {
 #[test]
 fn ready_when_synced() {
     let served = serve(&block("stale_ready 1h"), SHOP);
-    let plugin = served.config.blocks()[0].chain()[0].clone();
-    assert!(plugin.as_ready().unwrap().ready());
+    assert!(readiness(&served.config).ready());
 }
 
 /// The last objects stay when the folder disappears; changes apply while it exists.
@@ -118,8 +118,8 @@ fn changes_apply_and_a_lost_folder_keeps_its_objects() {
     fs::create_dir(&inner).unwrap();
     fs::write(inner.join("a.yaml"), SHOP).unwrap();
     let served = serve_folder(&block("stale_ready 1s").replace("FOLDER", "FOLDER/manifests"), folder);
-    let plugin = served.config.blocks()[0].chain()[0].clone();
-    let is_ready = || plugin.as_ready().is_some_and(|ready| ready.ready());
+    let ready = readiness(&served.config);
+    let is_ready = || ready.ready();
     let ask = || present(&served.ask("web.shop.svc.cluster.local A"));
     assert!(ask().contains("10.96.0.7"));
     let inner = served.folder.path().join("manifests");
@@ -129,7 +129,7 @@ fn changes_apply_and_a_lost_folder_keeps_its_objects() {
     wait_for(|| !log.lines("watch of services lost").is_empty());
     // With `stale_ready`, readiness fails and names the cause.
     wait_for(|| !is_ready());
-    let why = plugin.as_ready().and_then(|ready| ready.why_not()).unwrap_or_default();
+    let why = ready.why_not().unwrap_or_default();
     let start = format!("{} stale for ", inner.display());
     assert!(
         why.starts_with(&start)
@@ -148,4 +148,9 @@ fn wait_for(condition: impl Fn() -> bool) {
         assert!(Instant::now() < deadline, "the condition did not become true in 30s");
         std::thread::sleep(Duration::from_millis(20));
     }
+}
+
+/// What the first plugin of the first block reports.
+fn readiness(config: &Config) -> Arc<dyn Ready> {
+    config.blocks()[0].offers::<dyn Ready>().remove(0).value
 }

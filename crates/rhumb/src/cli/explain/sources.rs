@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plugins::Kubeconfig;
-use server::{Config, FirstData};
+use server::{Config, FirstData, Ready};
 
 use super::Args;
 
@@ -72,7 +72,6 @@ fn with_help(error: String) -> String {
 }
 
 fn first_data(config: &Config) -> FirstData {
-    let plugins = config.blocks().iter().flat_map(|block| block.chain());
-    let states = plugins.filter_map(|plugin| plugin.as_ready()).map(|plugin| plugin.first_data());
-    states.max().unwrap_or(FirstData::Complete)
+    let plugins = config.blocks().iter().flat_map(|block| block.offers::<dyn Ready>());
+    plugins.map(|plugin| plugin.value.first_data()).max().unwrap_or(FirstData::Complete)
 }

@@ -1,10 +1,10 @@
-//! The external view of a cluster: how clients outside reach its Services.
+//! What `k8s_external` answers from: how clients outside a cluster reach its Services.
 
 use std::net::IpAddr;
 
 /// A plugin that knows the external addresses of a cluster's Services. Names are labels in wire format, in lower
 /// case, without a zone: `\x03web\x04shop`.
-pub trait ExternalServices {
+pub(crate) trait ExternalServices: Send + Sync {
     /// Calls `each` for every external address and port of a name. With `endpoints`, a name without external addresses
     /// has those of its endpoints.
     fn find(&self, front: &[u8], endpoints: bool, each: &mut dyn FnMut(ExternalEndpoint<'_>)) -> Existence;
@@ -30,7 +30,7 @@ pub trait ExternalServices {
 
 /// One external address of a Service, with a port.
 #[derive(Clone, Copy, Debug)]
-pub struct ExternalEndpoint<'a> {
+pub(crate) struct ExternalEndpoint<'a> {
     pub target: ExternalTarget<'a>,
     /// Its name in SRV records.
     pub front: &'a [u8],
@@ -40,7 +40,7 @@ pub struct ExternalEndpoint<'a> {
 
 /// An external address or host name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExternalTarget<'a> {
+pub(crate) enum ExternalTarget<'a> {
     Address(IpAddr),
     /// A host name, as written in the Service.
     Host(&'a str),
@@ -48,7 +48,7 @@ pub enum ExternalTarget<'a> {
 
 /// Whether a name exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existence {
+pub(crate) enum Existence {
     /// It exists, if only because names below it do.
     Exists,
     Absent,
