@@ -2,12 +2,8 @@
 
 use server::{Availability, PluginSpec, SetupFn};
 
-use crate::{
-    acl, any, autopath, bind, bufsize, cache, cancel, chaos, debug, dns64, dnstap, erratic, errors,
-    federation, forward, geoip, header, health, hosts, k8s_external, kubernetes, loadbalance, local, log,
-    r#loop, metadata, minimal, multisocket, nsid, on, pprof, prometheus, proxyproto, ready, reload, rewrite,
-    root, shed, siit, template, timeouts, trace, view, whoami,
-};
+// Every plugin's folder.
+use crate::*;
 
 /// All directives, outermost first.
 pub static PLUGINS: &[PluginSpec] = &[

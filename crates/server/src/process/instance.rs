@@ -19,8 +19,8 @@ use crate::listen::udp::Workers;
 use crate::listen::{permit, tcp};
 use crate::{Address, Config, CorefilePoll, log, runtime};
 
-/// How long queries in flight may take to end when the server stops. Clients retry after some seconds, and Kubernetes
-/// routes them elsewhere by then.
+/// How long queries in flight may take to end when the server stops. Clients retry after some seconds, and are routed
+/// elsewhere by then.
 const GRACE: Duration = Duration::from_millis(2500);
 
 /// How long plugins may take to stop when the process ends.

@@ -149,10 +149,6 @@ impl Visit<'_> {
         self.service.zone(self.state.zone)
     }
 
-    pub fn block(&self) -> &Block {
-        self.block
-    }
-
     /// The listener, as metrics label it: `dns://:53`.
     pub fn server(&self) -> &str {
         &self.service.label

@@ -524,9 +524,9 @@ impl Plugin for Tsig {
 }
 
 /// cache: stale records verified below, prefetch without a client, followers behind a leader.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Cache {
-    leaders: Mutex<HashMap<String, watch::Receiver<Option<[u8; 4]>>>>,
+    leaders: Arc<Mutex<HashMap<String, watch::Receiver<Option<[u8; 4]>>>>>,
 }
 
 impl Cache {
@@ -578,6 +578,7 @@ impl Plugin for Cache {
         if !(text.starts_with("herd.") || text.starts_with("once-failing.")) {
             return Step::Next;
         }
+        let this = self.clone();
         match self.join(visit) {
             None => Step::Next,
             Some(mut follower) => Step::Wait(task(
@@ -588,11 +589,7 @@ impl Plugin for Cache {
                         Step::Answer
                     }
                     // The leader failed. Query again; the first becomes the leader.
-                    None => {
-                        let this =
-                            visit.block().chain().iter().find(|plugin| plugin.name() == "cache").cloned();
-                        this.map_or(Step::Next, |plugin| plugin.query(visit))
-                    }
+                    None => this.query(visit),
                 },
             )),
         }
