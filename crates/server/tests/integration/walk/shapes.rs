@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::future::Future;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::pin::Pin;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -523,10 +523,13 @@ impl Plugin for Tsig {
     }
 }
 
+/// Where a follower gets its leader's answer.
+type Following = watch::Receiver<Option<[u8; 4]>>;
+
 /// cache: stale records verified below, prefetch without a client, followers behind a leader.
 #[derive(Clone, Default)]
 struct Cache {
-    leaders: Arc<Mutex<HashMap<String, watch::Receiver<Option<[u8; 4]>>>>>,
+    leaders: Arc<Mutex<HashMap<String, Following>>>,
 }
 
 impl Cache {
@@ -536,7 +539,7 @@ impl Cache {
     }
 
     /// Looks for a leader and, under the same lock, becomes one if there is none.
-    fn join(&self, visit: &mut Visit<'_>) -> Option<watch::Receiver<Option<[u8; 4]>>> {
+    fn join(&self, visit: &mut Visit<'_>) -> Option<Following> {
         let key = visit.query.question.lower().to_string();
         let mut leaders = self.leaders.lock().expect("not poisoned");
         if let Some(follower) = leaders.get(&key) {
