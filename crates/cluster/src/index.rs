@@ -34,15 +34,6 @@ pub enum Change {
     ListEnds(Kind),
 }
 
-impl Change {
-    pub(crate) fn kind(&self) -> Kind {
-        match self {
-            Change::Apply(object) | Change::Delete(object) => object.kind(),
-            Change::ListBegins(kind) | Change::ListEnds(kind) => *kind,
-        }
-    }
-}
-
 /// The objects of a cluster by kind, and the next snapshot.
 pub struct Index {
     next: Snapshot,

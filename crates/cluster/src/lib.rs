@@ -1,8 +1,8 @@
-//! One Kubernetes cluster as data.
+//! The DNS index of a Kubernetes cluster: one consumer of `kube_api`.
 //!
 //! ```text
-//! API server ─┐  api          object         index          snapshot
-//!             ├─ messages ──→ slim types ──→ one writer ──→ read by queries
+//! kube_api ───┐  message      convert        index          snapshot
+//!             ├─ resources ─→ slim types ──→ one writer ──→ read by queries
 //! manifests ──┘
 //! ```
 //!
@@ -10,10 +10,11 @@
 //! kind. The index applies [`Change`]s without I/O and publishes immutable snapshots. Nothing here depends on DNS: an
 //! entry has no zone, no TTL and no server block.
 
-mod api;
+mod convert;
 mod index;
 mod key;
 mod manifests;
+mod message;
 pub mod object;
 #[cfg(test)]
 mod poison;
@@ -22,6 +23,15 @@ mod shards;
 mod snapshot;
 mod want;
 mod watch;
+
+/// The resources of the index, for other consumers of the same watches.
+pub mod resources {
+    pub use crate::message::{
+        Endpoint, EndpointConditions, EndpointPort, EndpointSlice, LoadBalancerIngress, LoadBalancerStatus,
+        Namespace, ObjectReference, Pod, PodIp, PodStatus, Service, ServiceImport, ServiceImportSpec,
+        ServicePort, ServiceSpec, ServiceStatus, TriggeredSlice,
+    };
+}
 
 pub use index::{Change, Index};
 pub use key::Key;

@@ -2,13 +2,12 @@
 
 mod collect;
 mod live;
-mod log;
 mod measure;
 mod memory;
 mod quarantine;
 mod shared;
-mod status;
-mod unlisted;
+#[cfg(test)]
+mod tests;
 mod writer;
 
 use std::fmt;
@@ -16,25 +15,27 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube_api::{
+    AccessError, ApiServer, ClusterId, Delivery, Limits, Login, Scope, Subscription, WatchStatus,
+};
 use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 
-use crate::api::Limits;
+use crate::manifests;
+use crate::message::{Namespace, Pod, Service, ServiceImport, TriggeredSlice};
 use crate::object::Kind;
 use crate::snapshot::Snapshot;
 use crate::want::Want;
-use crate::{api, manifests};
 
-pub(crate) use log::log;
-pub use log::{Level, set_logger};
+pub use kube_api::{Level, Staleness, Tls, Unlisted, set_logger};
+pub(crate) use measure::TriggerTime;
 pub use measure::register_metrics;
-pub(crate) use measure::{EventCounters, TriggerTime, observe_request};
 pub use memory::set_heap_trim;
-pub(crate) use quarantine::Version;
 pub(crate) use shared::SharedState;
-pub(crate) use status::{LostOnDrop, WatchStatus};
-pub use unlisted::Unlisted;
-pub(crate) use writer::Update;
+pub(crate) use writer::Writer;
+
+/// Excludes pods that have ended: they keep their addresses for a while, but have no DNS name.
+const UNFINISHED_PODS: &str = "status.phase!=Succeeded,status.phase!=Failed,status.phase!=Unknown";
 
 /// Where a cluster is read from. Equal sources are one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -54,28 +55,20 @@ pub enum Source {
     Manifests(PathBuf),
 }
 
-/// Files of the option `tls`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Tls {
-    pub certificate: PathBuf,
-    pub key: PathBuf,
-    pub authority: PathBuf,
-}
-
 /// One cluster, watched from [`watch`] until the last handle is dropped.
 pub struct Cluster {
     pub(crate) shared: Arc<SharedState>,
-    statuses: Vec<Arc<WatchStatus>>,
-    tasks: Vec<AbortHandle>,
+    statuses: Vec<KindStatus>,
+    _feeding: Feeding,
 }
 
-/// How long the data of a cluster may have been outdated, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Staleness {
-    /// Time since the data were last known to be current.
-    pub age: Duration,
-    /// `services: connection refused`
-    pub reason: String,
+/// The watch of one kind.
+pub(crate) type KindStatus = (Kind, Arc<WatchStatus>);
+
+/// What feeds the index, until it is dropped.
+pub(crate) enum Feeding {
+    Api { _subscription: Subscription },
+    Folder { _delivery: Delivery, scans: AbortHandle },
 }
 
 /// Watches a cluster, on the current tokio runtime. A process has one watch per kind, source and want: a second call
@@ -86,49 +79,61 @@ pub fn watch(source: &Source, want: &Want) -> Result<Arc<Cluster>, WatchError> {
     let runtime = Handle::try_current().map_err(|_| {
         WatchError(format!("{source}: a watch needs a tokio runtime, and the caller runs on none"))
     })?;
-    live::get_or_start(source, want, || start(source, want, Limits::default(), &runtime).map(Arc::new))
+    live::get_or_start(source, want, || start(source, want, None, &runtime).map(Arc::new))
 }
 
 /// Why a cluster cannot be watched: names the file and the field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchError(pub String);
 
+/// With `limits` the connection is not shared with other parts of the process.
 pub(crate) fn start(
     source: &Source,
     want: &Want,
-    limits: Limits,
+    limits: Option<Limits>,
     runtime: &Handle,
 ) -> Result<Cluster, WatchError> {
     let shared = Arc::new(SharedState::new(source.clone(), want.clone()));
-    let name = source.to_string();
-    let statuses: Vec<Arc<WatchStatus>> =
-        want.kinds.iter().map(|kind| Arc::new(WatchStatus::new(&name, *kind))).collect();
-    let (updates, receiver) = writer::channel();
-    let mut tasks = match source {
-        Source::Manifests(folder) => vec![manifests::start(folder, &shared, &statuses, updates, runtime)?],
-        Source::InCluster | Source::Kubeconfig { .. } | Source::Endpoint { .. } => {
-            api::start(&shared, &statuses, &updates, limits, runtime)?
+    let login = match source {
+        Source::InCluster => Login::InCluster,
+        Source::Kubeconfig { file, context } => {
+            Login::Kubeconfig { file: file.clone(), context: context.clone() }
+        }
+        Source::Endpoint { url, tls } => Login::Endpoint { url: url.clone(), tls: tls.clone() },
+        Source::Manifests(folder) => {
+            let (statuses, feeding) = manifests::start(folder, &shared, runtime)?;
+            return Ok(Cluster { shared, statuses, _feeding: feeding });
         }
     };
-    tasks.push(supervise::spawn(runtime, writer::TASK, writer::task(receiver, &shared)));
-    Ok(Cluster { shared, statuses, tasks })
+    let id = ClusterId::new(&source.to_string());
+    let server = match limits {
+        Some(limits) => ApiServer::start(&id, login, limits, runtime),
+        None => ApiServer::open(&id, login),
+    };
+    let server = server.map_err(|AccessError(why)| WatchError(why))?;
+    shared.server.get_or_init(|| server.url().to_owned());
+    let writer = Arc::clone(&shared);
+    let mut subscribing = server.subscribe(move |restarted| Writer::new(&writer, restarted));
+    for kind in &want.kinds {
+        subscribing = match kind {
+            Kind::Namespace => subscribing.to::<Namespace>(Scope::all()),
+            Kind::Service => subscribing.to::<Service>(Scope::all()),
+            Kind::EndpointSlice => subscribing.to::<TriggeredSlice>(Scope::all()),
+            // Selected on arrival: a want does not tell whether another block needs all objects.
+            Kind::Pod => subscribing.to::<Pod>(Scope::all().fields(UNFINISHED_PODS)),
+            Kind::ServiceImport => subscribing.to::<ServiceImport>(Scope::all()),
+        };
+    }
+    let subscription = subscribing.start();
+    let statuses = want.kinds.iter().copied().zip(subscription.statuses().cloned()).collect();
+    Ok(Cluster { shared, statuses, _feeding: Feeding::Api { _subscription: subscription } })
 }
 
 impl Cluster {
-    /// A cluster with the source task that `start` spawns, for tests of a source.
+    /// A cluster with a source of its own, for tests of that.
     #[cfg(test)]
-    pub(crate) fn with(
-        shared: &Arc<SharedState>,
-        runtime: &Handle,
-        start: impl FnOnce(&[Arc<WatchStatus>], tokio::sync::mpsc::Sender<Update>) -> AbortHandle,
-    ) -> Self {
-        let name = shared.source.to_string();
-        let statuses: Vec<_> =
-            shared.want.kinds.iter().map(|kind| Arc::new(WatchStatus::new(&name, *kind))).collect();
-        let (updates, receiver) = writer::channel();
-        let source = start(&statuses, updates);
-        let writer = supervise::spawn(runtime, writer::TASK, writer::task(receiver, shared));
-        Self { shared: Arc::clone(shared), statuses, tasks: vec![source, writer] }
+    pub(crate) fn with(shared: &Arc<SharedState>, (statuses, feeding): (Vec<KindStatus>, Feeding)) -> Self {
+        Self { shared: Arc::clone(shared), statuses, _feeding: feeding }
     }
 
     /// The current snapshot. One atomic load.
@@ -144,8 +149,8 @@ impl Cluster {
 
     /// The kinds that `snapshot` has no complete list of, and why.
     pub fn unlisted(&self, snapshot: &Snapshot) -> Vec<(Kind, Unlisted)> {
-        let statuses = self.statuses.iter().filter(|status| !snapshot.has_synced(status.kind()));
-        statuses.map(|status| (status.kind(), status.unlisted())).collect()
+        let unlisted = self.statuses.iter().filter(|(kind, _)| !snapshot.has_synced(*kind));
+        unlisted.map(|(kind, status)| (*kind, status.unlisted())).collect()
     }
 
     /// The URL of the API server or the path of the folder.
@@ -156,7 +161,7 @@ impl Cluster {
     /// The staleness of the kind that is outdated longest; None while all watches are connected, none is silent for too
     /// long, and the index publishes what they deliver.
     pub fn stale(&self) -> Option<Staleness> {
-        let watches = self.statuses.iter().filter_map(|status| status.staleness());
+        let watches = self.statuses.iter().filter_map(|(_, status)| status.staleness());
         watches.chain(self.shared.index_staleness()).max_by_key(|stale| stale.age)
     }
 
@@ -171,9 +176,11 @@ impl Cluster {
     }
 }
 
-impl Drop for Cluster {
+impl Drop for Feeding {
     fn drop(&mut self) {
-        self.tasks.iter().for_each(AbortHandle::abort);
+        if let Feeding::Folder { scans, .. } = self {
+            scans.abort();
+        }
     }
 }
 
@@ -187,13 +194,6 @@ impl fmt::Display for Source {
             Source::Endpoint { url, .. } => f.write_str(url),
             Source::Manifests(folder) => write!(f, "{}", folder.display()),
         }
-    }
-}
-
-/// `stale for 42s: services: connection refused`
-impl fmt::Display for Staleness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "stale for {}s: {}", self.age.as_secs(), self.reason)
     }
 }
 

@@ -1,6 +1,8 @@
 //! Defaults that the API server would set, as far as answers depend on them.
 
-use crate::api::message::{ApiObject, Namespace, Pair, PodIp, ServicePort};
+use kube_api::message::Pair;
+
+use crate::message::{ApiObject, Namespace, PodIp, ServicePort};
 
 const TCP: &str = "TCP";
 /// Every namespace has its name as a label, for selectors of one namespace.

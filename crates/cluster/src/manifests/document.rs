@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_saphyr::{Options, Spanned};
 
-use crate::api::message::ApiObject;
+use crate::message::ApiObject;
 use crate::object::Kind;
 
 /// The kinds that are read, by API version. Other APIs share the names: Knative has Services of its own.

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use files::Stamp;
+use kube_api::Version;
 
 use super::defaults;
 use super::document::{self, Contents, Format};
-use crate::api::convert;
-use crate::api::message::ApiObject;
+use crate::convert;
+use crate::message::ApiObject;
 use crate::object::{Identity, Kind, Object};
-use crate::watch::{SharedState, Version};
+use crate::watch::SharedState;
 
 /// Size limits of a folder; files beyond them are skipped.
 #[derive(Clone, Copy, Debug)]
@@ -167,7 +168,7 @@ impl Folder {
         scan.problems.extend(problems.iter().map(|what| format!("{}: {what}", path.display())));
         scan.changed |= is_good;
         self.reads += 1;
-        let version = Version::of_file_read(self.reads);
+        let version = Version::numbered(self.reads);
         let files = Arc::make_mut(&mut self.files);
         let file = files.entry(path.to_owned()).or_insert(File { stamp, objects: Vec::new(), version });
         file.stamp = stamp;
@@ -182,7 +183,7 @@ impl Folder {
         let convert = |mut raw: ApiObject| {
             defaults::apply_defaults(&mut raw);
             let counts = !convert::has_ended(&raw) && !convert::is_terminating(&raw);
-            counts.then(|| convert::object(raw, &self.shared.want)).flatten()
+            counts.then(|| convert::object(&raw, &self.shared.want)).flatten()
         };
         let mut objects = Vec::new();
         for raw in raw {
@@ -222,7 +223,7 @@ impl Folder {
         let want = &self.shared.want;
         missing
             .into_iter()
-            .filter_map(|name| convert::object(defaults::implied_namespace(name), want))
+            .filter_map(|name| convert::object(&defaults::implied_namespace(name), want))
             .collect()
     }
 }

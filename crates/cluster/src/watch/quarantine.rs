@@ -1,9 +1,8 @@
 //! Objects whose current version makes the code panic: skipped, logged and counted, while all others are served.
 
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
 
-use foldhash::fast::FixedState;
+use kube_api::Version;
 
 use crate::object::{Identity, Kind};
 
@@ -12,21 +11,6 @@ const CAPACITY: usize = 1000;
 
 /// After panics in this many versions an object is skipped until it is deleted.
 const TRIES: u32 = 3;
-
-/// Identifies a version of an object: the hash of its resource version.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Version(u64);
-
-impl Version {
-    pub(crate) fn of(resource_version: &str) -> Self {
-        Self(FixedState::default().hash_one(resource_version))
-    }
-
-    /// The version of an object in a manifest: how many files were read before it.
-    pub(crate) fn of_file_read(number: u64) -> Self {
-        Self(number)
-    }
-}
 
 #[derive(Debug, Default)]
 pub(super) struct Quarantine(BTreeMap<Identity, Entry>);

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use tokio::sync::watch;
+use kube_api::Staleness;
 
-use super::{Source, Staleness};
+use super::Source;
+use super::quarantine::Quarantine;
 use crate::index::Index;
 use crate::snapshot::Snapshot;
 use crate::want::Want;
@@ -18,11 +19,11 @@ pub(crate) struct SharedState {
     /// The URL of the API server, once credentials were loaded.
     pub(crate) server: OnceLock<String>,
     pub(crate) snapshot: ArcSwap<Snapshot>,
-    /// Notified when the writer has lost its index and needs a list of every kind.
-    relist: watch::Sender<()>,
     /// When the index was lost; nothing is published until it is rebuilt.
     index_lost_at: Mutex<Option<Instant>>,
     quarantined: AtomicUsize,
+    /// The quarantine of a writer that has ended, for the next one.
+    pub(super) quarantine: Mutex<Quarantine>,
     /// All published snapshots.
     #[cfg(test)]
     pub(crate) history: Mutex<Vec<Arc<Snapshot>>>,
@@ -35,9 +36,9 @@ impl SharedState {
             want,
             server: OnceLock::new(),
             snapshot: ArcSwap::new(Index::new().snapshot()),
-            relist: watch::Sender::new(()),
             index_lost_at: Mutex::new(None),
             quarantined: AtomicUsize::new(0),
+            quarantine: Mutex::default(),
             #[cfg(test)]
             history: Mutex::default(),
         }
@@ -47,16 +48,6 @@ impl SharedState {
         self.snapshot.store(Arc::clone(snapshot));
         #[cfg(test)]
         self.history.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(snapshot));
-    }
-
-    /// Requests a list of every kind from the source.
-    pub(super) fn request_lists(&self) {
-        self.relist.send_modify(|()| {});
-    }
-
-    /// Receives list requests from now on.
-    pub(crate) fn list_requests(&self) -> watch::Receiver<()> {
-        self.relist.subscribe()
     }
 
     /// The published snapshot stays and becomes stale.

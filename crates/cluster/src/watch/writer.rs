@@ -1,38 +1,33 @@
-//! The one task that owns a cluster's index: applies a batch of updates, then publishes one snapshot.
+//! The consumer that owns a cluster's index: applies a batch of events, then publishes one snapshot.
 //!
 //! ```text
-//! sources ──→ Update ──→ quarantine ──→ Index ──→ Snapshot ──→ queries
+//! kube_api ──→ event ──→ quarantine ──→ Index ──→ Snapshot ──→ queries
 //!    ↑                       ↑            │ panics
 //!    │                       └────────────┤ on an object: it is quarantined, the tables are rebuilt from the others
-//!    └────── every kind is relisted ──────┘ elsewhere: this task restarts with an empty index
+//!    └────── every kind is relisted ──────┘ elsewhere: the writer is made anew, with an empty index
 //! ```
 //!
 //! After a restart the writer publishes nothing before all kinds of the published snapshot were listed.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, SystemTime};
 
+use kube_api::{Availability, Consumer, Level, ObjectName, Occasion, Subscriber, Version, log};
 use supervise::Panic;
-use tokio::sync::{Mutex, mpsc};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
-use super::log::{Level, log};
 use super::measure::TriggerTime;
 use super::memory::{TrimCounter, trim_heap};
-use super::quarantine::{Quarantine, Version};
+use super::quarantine::Quarantine;
 use super::shared::SharedState;
+use crate::convert::Source;
 use crate::index::{Change, Index};
 use crate::key::Key;
 use crate::object::{Identity, Kind, Object, Pod};
 use crate::snapshot::{Holder, Snapshot};
 
-pub(super) const TASK: &str = "cluster-writer";
-
-/// Capacity of the channel into the writer; sources wait when it is full.
-const QUEUE_CAPACITY: usize = 1024;
-
-/// Maximum number of updates per batch; the thread has other work too.
-const BATCH_SIZE: usize = 256;
+/// The task of `kube_api` that calls the writer.
+const TASK: &str = "cluster-writer";
 
 /// Minimum interval between snapshots during a list: nobody needs its thousands of changes one by one, and every snapshot
 /// makes later changes copy the leaves they touch. Watch events are published at once, or with all that arrived while the
@@ -42,92 +37,16 @@ const LIST_PUBLISH_INTERVAL: Duration = Duration::from_millis(100);
 /// Delay before a heap trim: it takes milliseconds, so it is not done more often than this.
 const TRIM_DELAY: Duration = Duration::from_secs(1);
 
-/// A message from a source to the writer.
-#[derive(Debug)]
-pub(crate) enum Update {
-    Change {
-        change: Change,
-        /// The version of the object, if the change is about one.
-        version: Version,
-        /// When the controller began the change of an EndpointSlice, for the programming-latency metric.
-        trigger_time: Option<TriggerTime>,
-    },
-    /// A terminating pod in a list: kept if already indexed, never added.
-    TerminatingPod(Pod, Version),
-    /// A list was aborted; objects it delivered stay.
-    ListAborted(Kind),
-    /// The source does not have the kind.
-    KindAbsent(Kind),
-    /// An object made its reflector panic and was skipped.
-    ObjectPanicked(Identity, Panic),
-}
-
-impl From<Change> for Update {
-    fn from(change: Change) -> Self {
-        Update::Change { change, version: Version::default(), trigger_time: None }
-    }
-}
-
-/// State that survives a restart of the task.
-struct RestartState {
-    updates: mpsc::Receiver<Update>,
-    quarantine: Quarantine,
-}
-
-pub(crate) fn channel() -> (mpsc::Sender<Update>, mpsc::Receiver<Update>) {
-    mpsc::channel(QUEUE_CAPACITY)
-}
-
-/// The task, as a factory: supervision calls it again after a panic. The task ends when all sources have ended.
-pub(super) fn task(
-    updates: mpsc::Receiver<Update>,
-    shared: &Arc<SharedState>,
-) -> impl FnMut() -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> + use<> {
-    let state = Arc::new(Mutex::new(RestartState { updates, quarantine: Quarantine::default() }));
-    let shared = Arc::clone(shared);
-    let mut started_before = false;
-    move || {
-        let (state, shared) = (Arc::clone(&state), Arc::clone(&shared));
-        let restarted = std::mem::replace(&mut started_before, true);
-        Box::pin(async move {
-            let mut state = state.lock().await;
-            run(&mut state, Writer::new(&shared, restarted)).await;
-        })
-    }
-}
-
-async fn run(state: &mut RestartState, mut writer: Writer<'_>) {
-    let mut batch = Vec::with_capacity(BATCH_SIZE);
-    loop {
-        let more = state.updates.recv_many(&mut batch, BATCH_SIZE);
-        let received = match writer.next_deadline() {
-            Some(at) => timeout_at(at, more).await.ok(),
-            None => Some(more.await),
-        };
-        if received == Some(0) {
-            return;
-        }
-        writer.apply_batch(&mut batch, &mut state.quarantine);
-        let now = Instant::now();
-        if writer.publish_at.is_some_and(|at| at <= now) {
-            writer.publish(now);
-        }
-        if writer.trim_heap_at.is_some_and(|at| at <= now) {
-            writer.trim_heap_at = None;
-            trim_heap();
-        }
-    }
-}
-
-struct Writer<'s> {
-    shared: &'s SharedState,
+pub(crate) struct Writer {
+    shared: Arc<SharedState>,
     index: Index,
+    quarantine: Quarantine,
     /// Bit set of the kinds that are being listed.
     listing: u32,
-    /// Bit set of the kinds that must be relisted after a restart: changes before the start of that list have gaps.
-    awaiting_list: u32,
     /// The published snapshot is of the lost index.
     rebuilding: bool,
+    /// The next snapshot differs from the published one.
+    changed: bool,
     /// Trigger times of slices that the next snapshot is the first to contain, by Service.
     trigger_times: Vec<(Key, TriggerTime)>,
     trim_counter: TrimCounter,
@@ -138,19 +57,115 @@ struct Writer<'s> {
     trim_heap_at: Option<Instant>,
 }
 
-impl<'s> Writer<'s> {
-    fn new(shared: &'s SharedState, restarted: bool) -> Self {
-        let mut awaiting_list = 0;
-        if restarted {
-            awaiting_list = shared.want.kinds.iter().fold(0, |bits, kind| bits | bit(*kind));
-            shared.request_lists();
+impl<T: Source> Consumer<T> for Writer {
+    fn list_begins(&mut self) {
+        self.listing |= bit(T::KIND);
+        self.quarantine.list_begins(T::KIND);
+        self.changed |= self.index.apply(Change::ListBegins(T::KIND), unix_now());
+    }
+
+    fn apply(&mut self, object: &T, version: Version, occasion: Occasion) {
+        let terminating = object.is_terminating();
+        if terminating && occasion == Occasion::Event || self.is_skipped(object, version) {
+            return;
         }
+        match supervise::catch(TASK, || object.to_object(&self.shared.want)) {
+            // A terminating pod in a list is kept if already indexed, never added.
+            Ok(Some(Object::Pod(pod))) if terminating && !self.is_served(&pod) => {}
+            Ok(Some(converted)) => {
+                let trigger_time = object.trigger_time().filter(|_| occasion == Occasion::Event);
+                self.apply_object(converted, version, trigger_time);
+            }
+            // Its name is invalid.
+            Ok(None) => {}
+            Err(panic) => {
+                if let Some(identity) = object.identity() {
+                    self.quarantine_object(&identity, Some(version), &panic);
+                    self.index.mark_listed(&identity);
+                }
+            }
+        }
+    }
+
+    fn delete(&mut self, object: &T) {
+        let Some(identity) = object.identity() else { return };
+        self.quarantine.remove(&identity);
+        let now = unix_now();
+        let changed = match supervise::catch(TASK, || object.to_object(&self.shared.want)) {
+            Ok(Some(converted)) => {
+                self.apply_caught(Change::Delete(converted), &identity, None, now).unwrap_or(true)
+            }
+            Ok(None) => false,
+            Err(_) => {
+                self.index.rebuild_without(&identity, now);
+                true
+            }
+        };
+        self.count(changed);
+    }
+
+    fn list_ends(&mut self) {
+        self.listing &= !bit(T::KIND);
+        self.trim_counter.count_list();
+        self.quarantine.list_ends(T::KIND);
+        let changed = self.index.apply(Change::ListEnds(T::KIND), unix_now());
+        self.count(changed);
+    }
+
+    fn list_aborted(&mut self) {
+        self.listing &= !bit(T::KIND);
+    }
+
+    fn availability(&mut self, availability: &Availability) {
+        let is_absent = matches!(availability, Availability::Absent { .. });
+        let was_listed = self.shared.snapshot.load().has_synced(T::KIND) && !self.index.has_synced(T::KIND);
+        // The server has removed the kind while the index is rebuilt: an empty list.
+        if is_absent && self.rebuilding && was_listed {
+            self.index.apply(Change::ListBegins(T::KIND), unix_now());
+            self.changed |= self.index.apply(Change::ListEnds(T::KIND), unix_now());
+        }
+    }
+
+    fn undecodable(&mut self, name: &ObjectName, panic: &Panic) {
+        if let Some(identity) = Identity::new(T::KIND, &name.namespace, &name.name) {
+            self.quarantine_object(&identity, None, panic);
+            self.index.mark_listed(&identity);
+        }
+    }
+}
+
+impl Subscriber for Writer {
+    fn publish(&mut self, now: Instant) -> Option<Instant> {
+        self.shared.set_quarantined(self.quarantine.len());
+        if std::mem::take(&mut self.changed) || self.publish_at.is_some() {
+            let since = self.last_published.filter(|_| self.listing != 0);
+            self.publish_at = Some(since.map_or(now, |published| published + LIST_PUBLISH_INTERVAL));
+        }
+        if self.listing == 0 && self.trim_counter.take_due() {
+            self.trim_heap_at.get_or_insert(now + TRIM_DELAY);
+        }
+        if self.publish_at.is_some_and(|at| at <= now) {
+            self.publish_snapshot(now);
+        }
+        if self.trim_heap_at.is_some_and(|at| at <= now) {
+            self.trim_heap_at = None;
+            trim_heap();
+        }
+        self.publish_at.into_iter().chain(self.trim_heap_at).min()
+    }
+}
+
+impl Writer {
+    /// `restarted`: the index of another writer was lost.
+    pub(crate) fn new(shared: &Arc<SharedState>, restarted: bool) -> Self {
+        let mut kept = shared.quarantine.lock().unwrap_or_else(PoisonError::into_inner);
         Self {
-            shared,
+            shared: Arc::clone(shared),
             index: Index::with_serials_of(&shared.snapshot.load()),
+            quarantine: std::mem::take(&mut *kept),
             listing: 0,
-            awaiting_list,
             rebuilding: restarted,
+            changed: false,
             trigger_times: Vec::new(),
             trim_counter: TrimCounter::default(),
             last_published: None,
@@ -159,12 +174,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// When to publish or trim even if no update arrives.
-    fn next_deadline(&self) -> Option<Instant> {
-        self.publish_at.into_iter().chain(self.trim_heap_at).min()
-    }
-
-    fn publish(&mut self, now: Instant) {
+    fn publish_snapshot(&mut self, now: Instant) {
         self.publish_at = None;
         if self.is_behind() {
             return;
@@ -188,97 +198,37 @@ impl<'s> Writer<'s> {
         self.rebuilding && kinds.any(|kind| has(*kind) && !self.index.has_synced(*kind))
     }
 
-    fn apply_batch(&mut self, batch: &mut Vec<Update>, quarantine: &mut Quarantine) {
-        let mut changed = false;
-        let unix_now = unix_now();
-        for update in batch.drain(..) {
-            changed |= self.apply_update(update, quarantine, unix_now);
+    /// Whether this version is in quarantine.
+    fn is_skipped(&mut self, object: &impl Source, version: Version) -> bool {
+        if self.quarantine.len() == 0 {
+            return false;
         }
-        self.shared.set_quarantined(quarantine.len());
-        let now = Instant::now();
-        if changed || self.publish_at.is_some() {
-            let since = self.last_published.filter(|_| self.listing != 0);
-            self.publish_at = Some(since.map_or(now, |published| published + LIST_PUBLISH_INTERVAL));
-        }
-        if self.listing == 0 && self.trim_counter.take_due() {
-            self.trim_heap_at.get_or_insert(now + TRIM_DELAY);
-        }
+        let identity = object.identity().filter(|identity| self.quarantine.skips(identity, version));
+        identity.is_some_and(|identity| {
+            self.index.mark_listed(&identity);
+            true
+        })
     }
 
-    /// Returns whether the next snapshot differs.
-    fn apply_update(&mut self, update: Update, quarantine: &mut Quarantine, now: u32) -> bool {
-        match update {
-            Update::Change { change, version, trigger_time } => {
-                let trigger = trigger_time.and_then(|when| Some((service_of(&change)?, when)));
-                let changed = self.apply(change, version, quarantine, now);
-                self.trigger_times.extend(trigger.filter(|_| changed));
-                changed
-            }
-            Update::TerminatingPod(pod, version) if self.is_served(&pod) => {
-                self.apply(Change::Apply(Object::Pod(pod)), version, quarantine, now)
-            }
-            Update::TerminatingPod(..) => false,
-            Update::ListAborted(kind) => {
-                self.listing &= !bit(kind);
-                false
-            }
-            Update::KindAbsent(kind) if self.awaiting_list & bit(kind) != 0 => {
-                self.awaiting_list &= !bit(kind);
-                // If it was published before, the server has removed the kind: an empty list.
-                self.shared.snapshot.load().has_synced(kind) && {
-                    self.index.apply(Change::ListBegins(kind), now);
-                    self.index.apply(Change::ListEnds(kind), now)
-                }
-            }
-            Update::KindAbsent(_) => false,
-            Update::ObjectPanicked(identity, panic) => {
-                self.quarantine_object(&identity, None, &panic, quarantine);
-                self.index.mark_listed(&identity);
-                false
-            }
+    fn apply_object(&mut self, object: Object, version: Version, trigger_time: Option<TriggerTime>) {
+        let identity = object.identity();
+        #[cfg(test)]
+        crate::poison::panic_if_object_poisoned(crate::poison::IN_WRITER, &object);
+        let trigger = trigger_time.and_then(|when| Some((service_of(&object)?, when)));
+        let done = self.apply_caught(Change::Apply(object), &identity, Some(version), unix_now());
+        if done.is_some() && self.quarantine.remove(&identity) {
+            log(Level::Info, &format!("{}: released {identity} from quarantine", self.shared.source));
         }
+        let changed = done.unwrap_or(true);
+        self.trigger_times.extend(trigger.filter(|_| changed));
+        self.count(changed);
     }
 
-    fn apply(&mut self, change: Change, version: Version, quarantine: &mut Quarantine, now: u32) -> bool {
-        let is_awaited = self.awaiting_list & bit(change.kind()) != 0;
-        let changed = match change {
-            Change::ListBegins(kind) => {
-                self.awaiting_list &= !bit(kind);
-                self.listing |= bit(kind);
-                quarantine.list_begins(kind);
-                self.index.apply(change, now)
-            }
-            _ if is_awaited => false,
-            Change::ListEnds(kind) => {
-                self.listing &= !bit(kind);
-                self.trim_counter.count_list();
-                quarantine.list_ends(kind);
-                self.index.apply(change, now)
-            }
-            Change::Apply(ref object) => {
-                let identity = object.identity();
-                #[cfg(test)]
-                crate::poison::panic_if_object_poisoned(crate::poison::IN_WRITER, object);
-                if quarantine.skips(&identity, version) {
-                    self.index.mark_listed(&identity);
-                    return false;
-                }
-                let done = self.apply_caught(change, &identity, Some(version), quarantine, now);
-                if done.is_some() && quarantine.remove(&identity) {
-                    log(Level::Info, &format!("{}: released {identity} from quarantine", self.shared.source));
-                }
-                done.unwrap_or(true)
-            }
-            Change::Delete(ref object) => {
-                let identity = object.identity();
-                quarantine.remove(&identity);
-                self.apply_caught(change, &identity, None, quarantine, now).unwrap_or(true)
-            }
-        };
+    fn count(&mut self, changed: bool) {
+        self.changed |= changed;
         if changed {
             self.trim_counter.count_change();
         }
-        changed
     }
 
     /// Applies the change of an object. Returns None after a panic: then the object is quarantined, unless it was deleted,
@@ -288,7 +238,6 @@ impl<'s> Writer<'s> {
         change: Change,
         identity: &Identity,
         version: Option<Version>,
-        quarantine: &mut Quarantine,
         now: u32,
     ) -> Option<bool> {
         let panic = match supervise::catch(TASK, || self.index.apply(change, now)) {
@@ -297,7 +246,7 @@ impl<'s> Writer<'s> {
         };
         let source = &self.shared.source;
         match version {
-            Some(_) => self.quarantine_object(identity, version, &panic, quarantine),
+            Some(_) => self.quarantine_object(identity, version, &panic),
             None => log(
                 Level::Error,
                 &format!("{source}: cannot remove {identity} from the index, rebuilding it: {panic}"),
@@ -312,14 +261,8 @@ impl<'s> Writer<'s> {
         None
     }
 
-    fn quarantine_object(
-        &self,
-        identity: &Identity,
-        version: Option<Version>,
-        panic: &Panic,
-        quarantine: &mut Quarantine,
-    ) {
-        if let Some(advice) = quarantine.put(identity, version) {
+    fn quarantine_object(&mut self, identity: &Identity, version: Option<Version>, panic: &Panic) {
+        if let Some(advice) = self.quarantine.put(identity, version) {
             let source = &self.shared.source;
             let line =
                 format!("{source}: quarantined {identity}: {panic}; other objects are served; {advice}");
@@ -333,10 +276,12 @@ impl<'s> Writer<'s> {
     }
 }
 
-/// The index is lost with the writer, and the published snapshot becomes stale.
-impl Drop for Writer<'_> {
+/// The index is lost with the writer, and the published snapshot becomes stale; the quarantine is kept for the next one.
+impl Drop for Writer {
     fn drop(&mut self) {
         self.shared.mark_index_lost();
+        let quarantine = std::mem::take(&mut self.quarantine);
+        *self.shared.quarantine.lock().unwrap_or_else(PoisonError::into_inner) = quarantine;
     }
 }
 
@@ -344,10 +289,10 @@ fn bit(kind: Kind) -> u32 {
     1 << kind as u32
 }
 
-/// The Service of a changed slice.
-fn service_of(change: &Change) -> Option<Key> {
-    match change {
-        Change::Apply(Object::EndpointSlice(slice)) => slice.service.clone(),
+/// The Service of a slice.
+fn service_of(object: &Object) -> Option<Key> {
+    match object {
+        Object::EndpointSlice(slice) => slice.service.clone(),
         _ => None,
     }
 }

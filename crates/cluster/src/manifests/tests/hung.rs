@@ -67,10 +67,8 @@ async fn a_hung_scan_makes_the_data_stale_and_is_retried() {
     };
     let source = Source::Manifests(dir.path().to_owned());
     let shared = Arc::new(SharedState::new(source, Want { kinds: vec![Kind::Service], ..Want::default() }));
-    let cluster = Cluster::with(&shared, &Handle::current(), |lines, updates| {
-        let folder = Folder::new(dir.path().to_owned(), Arc::clone(&shared), Bounds::default());
-        start_with(folder, scanner, &shared, lines, updates, &Handle::current())
-    });
+    let folder = Folder::new(dir.path().to_owned(), Arc::clone(&shared), Bounds::default());
+    let cluster = Cluster::with(&shared, start_with(folder, scanner, &shared, &Handle::current()));
     let is_current = || cluster.has_synced() && cluster.stale().is_none();
     until("it is current", is_current).await;
 
