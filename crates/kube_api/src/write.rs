@@ -194,7 +194,7 @@ impl Writer {
         let name = ObjectName::new(namespace, text("/metadata/name"));
         let event = json!({
             "apiVersion": "events.k8s.io/v1", "kind": "Event",
-            "metadata": {"generateName": format!("{}.", name.name), "namespace": namespace},
+            "metadata": {"generateName": format!("{}-", name.name), "namespace": namespace},
             "eventTime": crate::lease::micro_time(jiff::Timestamp::now()),
             "reportingController": self.field_manager, "reportingInstance": self.field_manager,
             "action": reason, "reason": reason, "note": note,
