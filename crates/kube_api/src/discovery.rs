@@ -12,14 +12,15 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 
 use crate::access::Access;
+use crate::backoff::jittered;
 use crate::request::{Call, Failure, exchange, fetch};
 use crate::resource::Resource;
 
 const GROUPS: &str = "/apis";
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/// Responses are valid for this long, so that resources that start together share one.
-const SHARED_FOR: Duration = Duration::from_millis(500);
+/// Responses are valid for this long when a resource is looked for, so that resources that start together share one.
+pub(crate) const SHARED_FOR: Duration = Duration::from_millis(1500);
 
 /// What a server serves, as far as somebody asked.
 #[derive(Default)]
@@ -44,14 +45,16 @@ struct ServedVersion {
 
 impl Discovery {
     /// The preferred version among those that the server serves and [`Resource::VERSIONS`] has; else why there is none.
+    /// From a response that is at most `max_age` old.
     pub(crate) async fn version_of<R: Resource>(
         &self,
         access: &Access,
+        max_age: Duration,
         limit: Duration,
     ) -> Result<Result<&'static str, String>, Failure> {
         let mut state = self.0.lock().await;
         if !state.is_old {
-            state.refresh(R::GROUP, access, limit).await?;
+            state.refresh(R::GROUP, access, max_age, limit).await?;
         }
         if state.is_old {
             let versions = group_versions(R::GROUP, access, limit).await?;
@@ -59,6 +62,12 @@ impl Discovery {
         }
         let served = state.groups.get(R::GROUP).map(Vec::as_slice).unwrap_or_default();
         Ok(choose::<R>(served))
+    }
+
+    /// When a watched resource is to be looked for again: all count from the last response, so that the first of them to
+    /// look requests the next one for all.
+    pub(crate) async fn next_poll(&self, interval: Duration) -> Instant {
+        self.0.lock().await.fetched.unwrap_or_else(Instant::now) + jittered(interval)
     }
 }
 
@@ -82,15 +91,16 @@ fn choose<R: Resource>(served: &[ServedVersion]) -> Result<&'static str, String>
 }
 
 impl State {
-    /// Requests aggregated discovery, unless another resource just did.
+    /// Requests aggregated discovery, unless another resource did lately.
     async fn refresh(
         &mut self,
         group: &'static str,
         access: &Access,
+        max_age: Duration,
         limit: Duration,
     ) -> Result<(), Failure> {
         let is_known = self.groups.contains_key(group);
-        if is_known && self.fetched.is_some_and(|fetched| fetched.elapsed() < SHARED_FOR) {
+        if is_known && self.fetched.is_some_and(|fetched| fetched.elapsed() < max_age) {
             return Ok(());
         }
         let if_none_match = self.etag.clone().filter(|_| is_known);

@@ -37,7 +37,7 @@ use crate::access::Access;
 use crate::availability::Availability;
 use crate::backoff::{Backoff, Limits};
 use crate::delivery::FeedSender;
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, SHARED_FOR};
 use crate::log::{Level, log};
 use crate::measure::EventCounters;
 use crate::request::{Collection, Failure};
@@ -215,7 +215,7 @@ impl<R: Resource> Reflector<R> {
             End::Absent(why) => {
                 self.status.absent(&why);
                 self.phase.expire();
-                Pause::For(backoff.next())
+                Pause::For(backoff.next().min(self.limits.discovery_interval))
             }
             End::Failed(failure) => {
                 self.status.failed(failure.code(), &failure.why);
@@ -263,7 +263,10 @@ impl<R: Resource> Reflector<R> {
         let version = match (is_built_in::<R>(), R::VERSIONS) {
             (true, [version]) => version,
             _ => {
-                let found = self.discovery.version_of::<R>(&self.access, self.limits.response_timeout).await;
+                let found = self
+                    .discovery
+                    .version_of::<R>(&self.access, SHARED_FOR, self.limits.response_timeout)
+                    .await;
                 found.map_err(End::Failed)?.map_err(End::Absent)?
             }
         };
@@ -272,7 +275,8 @@ impl<R: Resource> Reflector<R> {
 
     /// Whether the server serves a preferred version by now, or the watched one no more. Without a response, no.
     async fn has_other_version(&self, collection: &Collection<R>) -> bool {
-        let found = self.discovery.version_of::<R>(&self.access, self.limits.response_timeout).await;
+        let (max_age, limit) = (self.limits.discovery_interval / 2, self.limits.response_timeout);
+        let found = self.discovery.version_of::<R>(&self.access, max_age, limit).await;
         found.is_ok_and(|version| version.as_ref() != Ok(&&*collection.version))
     }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::access::Access;
 use crate::backoff::Limits;
-use crate::discovery::Discovery;
+use crate::discovery::{Discovery, SHARED_FOR};
 use crate::message::Status;
 use crate::request::{Call, Failure, escape, fetch};
 use crate::resource::{ObjectName, Resource, collection_path, is_built_in};
@@ -215,7 +215,7 @@ impl Writer {
         if let (true, [version]) = (is_built_in::<R>(), R::VERSIONS) {
             return Ok(version);
         }
-        let found = self.discovery.version_of::<R>(&self.access, self.limit()).await;
+        let found = self.discovery.version_of::<R>(&self.access, SHARED_FOR, self.limit()).await;
         let found = found.map_err(|failure| WriteError::from_failure(R::KIND.to_owned(), failure))?;
         found.map_err(|why| WriteError::Absent { why })
     }

@@ -25,7 +25,7 @@ use super::tls::{self, TlsKey};
 /// Number of TCP keepalive probes to a silent peer before the kernel closes the connection.
 const KEEPALIVE_PROBES: u32 = 3;
 
-/// Idle connections are closed after this time, so that no request uses one that died meanwhile. The pages of a list
+/// Idle HTTP/1.1 connections are closed after this time, so that no request uses one that died meanwhile. The pages of a list
 /// follow each other faster.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -79,8 +79,9 @@ impl Transport {
         let mut http1 = HttpClient::builder(TokioExecutor::new());
         http1.pool_idle_timeout(IDLE_TIMEOUT).pool_timer(TokioTimer::new());
         let mut http2 = HttpClient::builder(TokioExecutor::new());
-        // One connection: further requests wait for it instead of opening others.
-        http2.http2_only(true).pool_idle_timeout(IDLE_TIMEOUT).pool_timer(TokioTimer::new());
+        // One connection: further requests wait for it instead of opening others. It has no idle timeout: the pool would
+        // forget a connection that carries watches only, and open another one.
+        http2.http2_only(true).pool_idle_timeout(None::<Duration>).pool_timer(TokioTimer::new());
         // Pings find a dead connection whose peer still acknowledges, such as a load balancer.
         http2.timer(TokioTimer::new()).http2_keep_alive_interval(silence).http2_keep_alive_timeout(silence);
         Ok(Self {

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::check::PendingCensus;
 use super::{End, Reflector, TOO_LARGE_VERSION};
-use crate::backoff::{Limits, jittered};
+use crate::backoff::Limits;
 use crate::decode::{Encoding, Frame, WatchedEvent};
 use crate::frames::{Frames, NextFrame};
 use crate::message::Status;
@@ -108,7 +108,7 @@ impl<R: Resource> Reflector<R> {
         let mut pending_census = PendingCensus::default();
         let mut last_received = Instant::now();
         self.audit.watch_started(last_received);
-        let mut discover_at = Instant::now() + jittered(self.limits.discovery_interval);
+        let mut discover_at = self.discovery.next_poll(self.limits.discovery_interval).await;
         loop {
             let limit = (last_received + self.limits.watch_silence).saturating_duration_since(Instant::now());
             let next = select! {
@@ -122,7 +122,7 @@ impl<R: Resource> Reflector<R> {
                     if self.has_other_version(collection).await {
                         return End::VersionChanged;
                     }
-                    discover_at = Instant::now() + jittered(self.limits.discovery_interval);
+                    discover_at = self.discovery.next_poll(self.limits.discovery_interval).await;
                     continue;
                 }
                 () = sleep_until(self.audit.next_due(self.phase.count())) => {
