@@ -12,18 +12,7 @@
 //! Consumers are called in the one delivery task of their cluster, so they need no locks. Who subscribes late gets a
 //! relist. Nothing here knows the meaning of an object.
 //!
-//! ```no_run
-//! # use kube_api::*;
-//! # struct Ingress { metadata: ObjectMeta }
-//! # impl Resource for Ingress {
-//! #     const GROUP: &'static str = "networking.k8s.io";
-//! #     const VERSIONS: &'static [&'static str] = &["v1"];
-//! #     const KIND: &'static str = "Ingress";
-//! #     const PLURAL: &'static str = "ingresses";
-//! #     const ENCODING: Encoding = Encoding::Json;
-//! #     fn decode(object: &RawObject) -> Result<Self, String> { Err(String::new()) }
-//! #     fn meta(&self) -> &ObjectMeta { &self.metadata }
-//! # }
+//! ```ignore
 //! struct Names(Vec<String>);
 //! impl Subscriber for Names {}
 //! impl Consumer<Ingress> for Names {
@@ -32,11 +21,8 @@
 //!     fn delete(&mut self, object: &Ingress) { self.0.retain(|name| *name != object.meta().name); }
 //!     fn list_ends(&mut self) {}
 //! }
-//! # fn main() -> Result<(), AccessError> {
 //! let server = ApiServer::open(&ClusterId::new("in-cluster"), Login::InCluster)?;
 //! let _subscription = server.subscribe(|_| Names(Vec::new())).to::<Ingress>(Scope::all()).start();
-//! # Ok(())
-//! # }
 //! ```
 
 mod access;
