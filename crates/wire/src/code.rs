@@ -1,5 +1,6 @@
 //! DNS code points and their mnemonics: types, classes, opcodes, response codes.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A record type, such as A or SRV.
@@ -77,6 +78,50 @@ named!(Rtype, "TYPE", {
     TA = 32768 "TA", DLV = 32769 "DLV", RESERVED = 65535 "Reserved",
 });
 
+/// Types that miekg/dns has no mnemonic for, and so neither CoreDNS's logs nor its metrics. Zone files know them.
+const ZONE_TYPES: &[(&str, Rtype)] = &[
+    ("NSAP", Rtype::NSAP),
+    ("DSYNC", Rtype::DSYNC),
+    ("WALLET", Rtype::WALLET),
+    ("CLA", Rtype::CLA),
+    ("IPN", Rtype::IPN),
+];
+
+impl Rtype {
+    pub const NSAP: Rtype = Rtype(22);
+    pub const DSYNC: Rtype = Rtype(66);
+    pub const WALLET: Rtype = Rtype(262);
+    pub const CLA: Rtype = Rtype(263);
+    pub const IPN: Rtype = Rtype(264);
+
+    /// The type as in a zone file.
+    pub fn zone_name(self) -> Cow<'static, str> {
+        // Types 0 and 65535 have mnemonics that only logs know.
+        let known = self.mnemonic().filter(|_| !matches!(self, Rtype::NONE | Rtype::RESERVED));
+        let known =
+            known.or_else(|| ZONE_TYPES.iter().find(|(_, rtype)| *rtype == self).map(|(name, _)| *name));
+        known.map_or_else(|| Cow::Owned(format!("TYPE{}", self.0)), Cow::Borrowed)
+    }
+
+    /// Reads a type as in a zone file: a mnemonic in any case, or `TYPE123`.
+    pub fn from_zone_name(text: &str) -> Option<Rtype> {
+        let known =
+            Rtype::from_mnemonic(text).filter(|rtype| !matches!(*rtype, Rtype::NONE | Rtype::RESERVED));
+        known
+            .or_else(|| {
+                ZONE_TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, rtype)| *rtype)
+            })
+            .or_else(|| number_after("TYPE", text).map(Rtype))
+    }
+}
+
+/// The number after the prefix of `TYPE123` or `CLASS3`.
+fn number_after(prefix: &str, text: &str) -> Option<u16> {
+    let (start, digits) = text.split_at_checked(prefix.len())?;
+    let plain = start.eq_ignore_ascii_case(prefix) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    plain.then(|| digits.parse().ok()).flatten()
+}
+
 named!(Class, "CLASS", {
     IN = 1 "IN", CS = 2 "CS", CH = 3 "CH", HS = 4 "HS", NONE = 254 "NONE",
 });
@@ -84,6 +129,11 @@ named!(Class, "CLASS", {
 impl Class {
     /// Printed as CLASS255: query logs show class and type side by side, and ANY is the type.
     pub const ANY: Class = Class(255);
+
+    /// Reads a class as in a zone file: a mnemonic in any case, or `CLASS1`.
+    pub fn from_zone_name(text: &str) -> Option<Class> {
+        Class::from_mnemonic(text).or_else(|| number_after("CLASS", text).map(Class))
+    }
 }
 
 named!(Opcode, "OPCODE", {
@@ -119,6 +169,13 @@ mod tests {
         assert_eq!(Class(77).to_string(), "CLASS77");
         assert_eq!(Class::ANY.to_string(), "CLASS255");
         assert_eq!(Rcode(3841).to_string(), "RCODE3841");
+        for (number, text) in [(1, "A"), (22, "NSAP"), (0, "TYPE0"), (65535, "TYPE65535"), (4711, "TYPE4711")]
+        {
+            assert_eq!(Rtype(number).zone_name(), text);
+            assert_eq!(Rtype::from_zone_name(&text.to_lowercase()), Some(Rtype(number)));
+        }
+        assert_eq!(Rtype::from_zone_name("TYPE65536"), None);
+        assert_eq!(Class::from_zone_name("class1"), Some(Class::IN));
         assert_eq!(Opcode::NOTIFY.to_string(), "NOTIFY");
     }
 }

@@ -19,7 +19,8 @@ pub enum Field {
     Rest,
 }
 
-/// The RDATA fields of a type; `Rest` for types without names or without a fixed layout.
+/// The RDATA fields of a type; `Rest` for types without names or without a fixed layout. IPSECKEY, AMTRELAY and HIP have
+/// names after variable parts; no server compresses them or changes their case, so they are `Rest`, too.
 pub fn layout(rtype: Rtype) -> &'static [Field] {
     use Field::*;
     match rtype {
@@ -31,10 +32,14 @@ pub fn layout(rtype: Rtype) -> &'static [Field] {
         Rtype::SOA => &[Name, Name, Octets(4), Octets(4), Octets(4), Octets(4), Octets(4)],
         Rtype::MINFO => &[Name, Name],
         Rtype::MX => &[Octets(2), Name],
-        Rtype::HINFO | Rtype::ISDN => &[Text, Text],
-        Rtype::X25 => &[Text],
+        Rtype::HINFO => &[Text, Text],
+        // The second is optional (RFC 1183 §3.2).
+        Rtype::ISDN => &[Text, Texts],
+        Rtype::X25 | Rtype::UINFO => &[Text],
         Rtype::GPOS => &[Text, Text, Text],
-        Rtype::TXT | Rtype::SPF | Rtype::AVC | Rtype::NINFO | Rtype::RESINFO => &[Texts],
+        Rtype::TXT | Rtype::SPF | Rtype::AVC | Rtype::NINFO | Rtype::RESINFO | Rtype::WALLET | Rtype::CLA => {
+            &[Texts]
+        }
         Rtype::RP | Rtype::TALINK => &[PlainName, PlainName],
         Rtype::AFSDB | Rtype::RT | Rtype::KX | Rtype::LP => &[Octets(2), PlainName],
         Rtype::PX => &[Octets(2), PlainName, PlainName],
@@ -53,7 +58,18 @@ pub fn layout(rtype: Rtype) -> &'static [Field] {
         Rtype::SSHFP => &[Octets(1), Octets(1), Rest],
         Rtype::TLSA | Rtype::SMIMEA => &[Octets(1), Octets(1), Octets(1), Rest],
         Rtype::EUI48 => &[Octets(6)],
-        Rtype::EUI64 | Rtype::NID | Rtype::L64 => &[Octets(8)],
+        Rtype::EUI64 | Rtype::IPN => &[Octets(8)],
+        Rtype::NID | Rtype::L64 => &[Octets(2), Octets(8)],
+        Rtype::L32 => &[Octets(2), Octets(4)],
+        Rtype::UID | Rtype::GID => &[Octets(4)],
+        Rtype::CAA => &[Octets(1), Text, Rest],
+        Rtype::URI => &[Octets(2), Octets(2), Rest],
+        Rtype::CSYNC => &[Octets(4), Octets(2), Rest],
+        Rtype::ZONEMD => &[Octets(4), Octets(1), Octets(1), Rest],
+        Rtype::DSYNC => &[Octets(2), Octets(1), Octets(2), PlainName],
+        Rtype::CERT => &[Octets(2), Octets(2), Octets(1), Rest],
+        Rtype::NSEC3 => &[Octets(1), Octets(1), Octets(2), Text, Text, Rest],
+        Rtype::NSEC3PARAM => &[Octets(1), Octets(1), Octets(2), Text],
         _ => &[Rest],
     }
 }

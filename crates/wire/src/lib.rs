@@ -14,18 +14,21 @@
 mod code;
 mod compress;
 mod edns;
+pub mod form;
 pub mod layout;
 pub mod message;
 mod name;
 pub mod octets;
 mod present;
 mod query;
+pub mod radix;
 mod record;
 mod reply;
 
 pub use code::{Class, Opcode, Rcode, Rtype};
 pub use edns::{Edns, EdnsOption, option};
 pub use name::{Name, NameBuf, NameError};
+pub use present::present_data;
 pub use query::{Flags, HEADER_LEN, ParseOutcome, Query, Question};
 pub use record::{Owner, Rdata, Record, Section};
 pub use reply::{Encoded, Opt, Reply};

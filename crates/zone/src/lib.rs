@@ -16,4 +16,4 @@ pub use contents::{Builder, Contents, Editor};
 pub use difference::{Difference, History};
 pub use record::{Record, RecordList, Refusal, Soa, is_newer};
 pub use set::{RecordSet, Sets};
-pub use text::{ZoneError, ZoneReader, ZoneRecord};
+pub use text::{FileError, NoIncludes, Position, Source, ZoneError, ZoneFile, ZoneRecord, write_zone};

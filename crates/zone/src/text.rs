@@ -1,21 +1,27 @@
-//! Zone file parser (RFC 1035 §5), for files and for single records.
+//! Zone text (RFC 1035 §5): zone files ([`ZoneFile`]), and single records ([`ZoneRecord::parse`]).
 //!
-//! It accepts and rejects the same text as miekg/dns, CoreDNS's library, with the same errors, but rejects `$INCLUDE` and
-//! `$GENERATE`, since it opens no files.
+//! Both read RDATA with one grammar. Zone files follow the RFCs, Knot and BIND, and errors have file, line and column.
+//! Single records are those of templates: they accept and reject the same text as miekg/dns, CoreDNS's library, with the
+//! same errors.
 
 mod data;
 mod fields;
+mod file;
 mod lex;
 mod svcb;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::fmt::{self, Write};
 
 use fields::{Fields, absolute, duration, end_of_line};
-use lex::{Kind, Lexer, Token};
+use lex::{Kind, Lexer, Token, Tokens};
 use wire::layout::{Field, layout};
 use wire::{Class, NameBuf, Rtype};
+
+pub use file::{FileError, NoIncludes, Position, Source, ZoneFile};
+pub use write::write_zone;
 
 /// TTL of a record without one.
 const DEFAULT_TTL: u32 = 3600;
@@ -56,20 +62,18 @@ impl ZoneRecord {
             }
             _ => text,
         };
-        ZoneReader::new(text, NameBuf::root()).next().transpose()
+        RecordReader::new(text).record().map_err(|problem| ZoneError(problem.to_string()))
     }
 }
 
-/// Iterator over the records of a zone. The text must end with a line ending.
-pub struct ZoneReader<'a> {
+/// Reads the first record of a text, which must end with a line ending, as miekg/dns does.
+struct RecordReader<'a> {
     lexer: Lexer<'a>,
     origin: NameBuf,
     ttl: u32,
     /// Whether `$TTL` set `ttl`; otherwise it is the last explicit TTL of a record.
     ttl_is_set: bool,
-    /// The last record's owner, for records without one.
-    owner: Option<NameBuf>,
-    failed: bool,
+    owner: NameBuf,
 }
 
 /// Position within a record.
@@ -96,30 +100,10 @@ struct Head {
     ttl: u32,
 }
 
-impl Iterator for ZoneReader<'_> {
-    type Item = Result<ZoneRecord, ZoneError>;
-
-    /// Ends after an error.
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.failed {
-            return None;
-        }
-        let found = self.record();
-        self.failed = found.is_err();
-        found.map_err(ZoneError::from).transpose()
-    }
-}
-
-impl<'a> ZoneReader<'a> {
-    pub fn new(text: &'a [u8], origin: NameBuf) -> ZoneReader<'a> {
-        ZoneReader {
-            lexer: Lexer::new(text),
-            origin,
-            ttl: DEFAULT_TTL,
-            ttl_is_set: false,
-            owner: None,
-            failed: false,
-        }
+impl<'a> RecordReader<'a> {
+    fn new(text: &'a [u8]) -> RecordReader<'a> {
+        let (origin, owner) = (NameBuf::root(), NameBuf::root());
+        RecordReader { lexer: Lexer::new(text), origin, ttl: DEFAULT_TTL, ttl_is_set: false, owner }
     }
 
     fn record(&mut self) -> Result<Option<ZoneRecord>, Problem> {
@@ -164,8 +148,8 @@ impl<'a> ZoneReader<'a> {
         match token.kind {
             Kind::Newline | Kind::Blank => {}
             Kind::Owner => {
-                let owner = absolute(&token.text, Some(&self.origin));
-                self.owner = Some(owner.ok_or_else(|| Problem::new("bad owner name", token))?);
+                let owner = absolute(&token.text, &self.origin);
+                self.owner = owner.ok_or_else(|| Problem::new("bad owner name", token))?;
                 return Ok(State::AfterOwner);
             }
             Kind::Ttl => self.set_ttl()?,
@@ -198,7 +182,7 @@ impl<'a> ZoneReader<'a> {
             return Err(Problem::new("expecting $ORIGIN value, not this...", &token));
         }
         end_of_line(&mut self.lexer)?;
-        let origin = absolute(&token.text, Some(&self.origin));
+        let origin = absolute(&token.text, &self.origin);
         self.origin = origin.ok_or_else(|| Problem::new("bad origin name", &token))?;
         Ok(())
     }
@@ -235,33 +219,29 @@ impl<'a> ZoneReader<'a> {
 
     /// Reads the RDATA; `token` is the one after the type.
     fn data(&mut self, token: &Token<'_>, head: Head) -> Result<ZoneRecord, Problem> {
-        let generic = self.lexer.peek() == b"\\#";
-        let owner = self.owner.clone().unwrap_or(NameBuf::root());
+        let generic = &self.lexer.peek().text[..] == b"\\#";
+        let owner = self.owner.clone();
         let record = |data| ZoneRecord { owner, rtype: head.rtype, class: head.class, ttl: head.ttl, data };
         // Dynamic updates have records without RDATA; so may templates.
-        if self.lexer.peek().is_empty() {
+        if self.lexer.peek().text.is_empty() {
             end_of_line(&mut self.lexer)?;
             return Ok(record(Some(empty_data(head.rtype))));
         }
         if token.kind == Kind::Newline {
             return Err(Problem::new("unexpected newline", token));
         }
-        let mut fields = Fields {
-            lexer: &mut self.lexer,
-            origin: Some(&self.origin),
-            out: Vec::with_capacity(64),
-            unwritable: false,
-        };
-        let read = if generic || !data::has_grammar(head.rtype) {
-            fields.generic(head.rtype, generic, token)
-        } else {
-            fields.typed(head.rtype)
+        let mut data = Vec::with_capacity(64);
+        let mut fields = Fields::new(&mut self.lexer, &self.origin, head.rtype, &mut data, false);
+        let read = match data::grammar(head.rtype, false).filter(|_| !generic) {
+            Some(forms) => fields.typed(forms),
+            None => fields.generic(generic, token),
         };
         // An error at the end of the text has no position: report it at the start of the RDATA.
-        read.map_err(
-            |problem| if problem.line == 0 { Problem::new(problem.message, token) } else { problem },
-        )?;
-        let (data, unwritable) = (fields.out, fields.unwritable);
+        read.map_err(|problem| match problem.line {
+            0 => Problem::new(problem.message, token),
+            _ => problem,
+        })?;
+        let unwritable = fields.unwritable;
         Ok(record(Some(data).filter(|data| !unwritable && data.len() <= usize::from(u16::MAX))))
     }
 }
@@ -271,6 +251,7 @@ fn empty_data(rtype: Rtype) -> Vec<u8> {
     let mut data = Vec::new();
     match rtype {
         Rtype::A | Rtype::AAAA => {}
+        Rtype::ISDN | Rtype::L32 => data.resize(2, 0),
         _ => {
             for field in layout(rtype) {
                 match field {
@@ -291,7 +272,10 @@ fn expect_blank(token: &Token<'_>, message: &'static str) -> Result<(), Problem>
 /// A parse error and its token.
 #[derive(Debug)]
 pub(crate) struct Problem {
+    /// In the words of miekg/dns.
     message: String,
+    /// In the words of zone files; without them, those of miekg/dns.
+    plain: Option<String>,
     token: Vec<u8>,
     line: usize,
     column: usize,
@@ -301,10 +285,33 @@ impl Problem {
     fn new(message: impl Into<String>, token: &Token<'_>) -> Problem {
         Problem {
             message: message.into(),
+            // The text of an error token is the message.
+            plain: token.bad.then(|| String::from_utf8_lossy(&token.text).into_owned()),
             token: token.text.to_vec(),
             line: token.line,
             column: token.column,
         }
+    }
+
+    /// With the error that a zone file reports, unless its lexer already reported one.
+    fn expected(mut self, plain: String) -> Problem {
+        self.plain.get_or_insert(plain);
+        self
+    }
+
+    /// With another message of miekg/dns.
+    fn renamed(mut self, message: &str) -> Problem {
+        message.clone_into(&mut self.message);
+        self
+    }
+
+    /// miekg/dns reports the last token that it read, zone files report the first of the field.
+    fn reported_at(mut self, token: &Token<'_>, strict: bool) -> Problem {
+        if !strict {
+            self.token = token.text.to_vec();
+            (self.line, self.column) = (token.line, token.column);
+        }
+        self
     }
 
     /// From an error token, whose text is the message.

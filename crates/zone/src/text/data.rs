@@ -1,312 +1,241 @@
-//! RDATA syntax of each type.
+//! RDATA of each type, field by field from the table of [`forms`].
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Problem;
-use super::fields::{Fields, absolute, duration, hexadecimal, number};
+use super::fields::{Fields, NAME, base64, duration, number, period, push_name};
 use super::lex::{Kind, Token, named_type, number_after};
 use wire::Rtype;
+use wire::form::{ALGORITHMS, CERTIFICATES, Form, forms};
 use wire::layout::{Piece, walk_data};
+use wire::radix::{BASE16, BASE32HEX};
 
-/// Whether RDATA of the type has its own syntax; for other types it is `\# LENGTH HEX`.
-pub(super) fn has_grammar(rtype: Rtype) -> bool {
-    let simple = Rtype::MB.0..=Rtype::MR.0;
-    simple.contains(&rtype.0)
-        || matches!(
-            rtype,
-            Rtype::A
-                | Rtype::NS
-                | Rtype::MD
-                | Rtype::MF
-                | Rtype::CNAME
-                | Rtype::SOA
-                | Rtype::PTR
-                | Rtype::HINFO
-                | Rtype::MINFO
-                | Rtype::MX
-                | Rtype::TXT
-                | Rtype::RP
-                | Rtype::AFSDB
-                | Rtype::X25
-                | Rtype::ISDN
-                | Rtype::RT
-                | Rtype::NSAP_PTR
-                | Rtype::PX
-                | Rtype::AAAA
-                | Rtype::LOC
-                | Rtype::SRV
-                | Rtype::NAPTR
-                | Rtype::KX
-                | Rtype::CERT
-                | Rtype::DNAME
-                | Rtype::DS
-                | Rtype::SSHFP
-                | Rtype::RRSIG
-                | Rtype::NSEC
-                | Rtype::DNSKEY
-                | Rtype::DHCID
-                | Rtype::TLSA
-                | Rtype::SMIMEA
-                | Rtype::NINFO
-                | Rtype::CDS
-                | Rtype::CDNSKEY
-                | Rtype::OPENPGPKEY
-                | Rtype::SVCB
-                | Rtype::HTTPS
-                | Rtype::SPF
-                | Rtype::URI
-                | Rtype::CAA
-                | Rtype::AVC
-                | Rtype::RESINFO
-                | Rtype::TA
-                | Rtype::DLV
-        )
+/// The fields of a type that has its own syntax; for other types it is `\# LENGTH HEX`. miekg/dns knows a type only if it
+/// has a mnemonic for it.
+pub(super) fn grammar(rtype: Rtype, strict: bool) -> Option<&'static [(Form, &'static str)]> {
+    forms(rtype).filter(|_| strict || rtype.mnemonic().is_some())
 }
 
 impl<'a> Fields<'_, 'a> {
-    pub(super) fn typed(&mut self, rtype: Rtype) -> Result<(), Problem> {
-        match rtype {
-            Rtype::A => self.ipv4(),
-            Rtype::AAAA => self.ipv6(),
-            Rtype::NS => self.one_name("bad NS Ns"),
-            Rtype::CNAME => self.one_name("bad CNAME Target"),
-            Rtype::DNAME => self.one_name("bad DNAME Target"),
-            Rtype::PTR => self.one_name("bad PTR Ptr"),
-            Rtype::NSAP_PTR => self.one_name("bad NSAP-PTR Ptr"),
-            Rtype::MB => self.one_name("bad MB Mb"),
-            Rtype::MG => self.one_name("bad MG Mg"),
-            Rtype::MR => self.one_name("bad MR Mr"),
-            Rtype::MD => self.one_name("bad MD Md"),
-            Rtype::MF => self.one_name("bad MF Mf"),
-            Rtype::RP => self.two_names("bad RP Mbox", "bad RP Txt"),
-            Rtype::MINFO => self.two_names("bad MINFO Rmail", "bad MINFO Email"),
-            Rtype::MX => self.preference_and_name("bad MX Pref", "bad MX Mx"),
-            Rtype::RT => self.preference_and_name("bad RT Preference", "bad RT Host"),
-            Rtype::AFSDB => self.preference_and_name("bad AFSDB Subtype", "bad AFSDB Hostname"),
-            Rtype::KX => self.preference_and_name("bad KX Pref", "bad KX Exchanger"),
-            Rtype::PX => {
-                self.u16("bad PX Preference")?;
+    /// Reads RDATA in the type's own syntax, to the end of the line.
+    pub(super) fn typed(&mut self, forms: &[(Form, &'static str)]) -> Result<(), Problem> {
+        for (at, (form, field)) in forms.iter().enumerate() {
+            self.field = field;
+            // Fields that extend to the end of the line skip blanks themselves, except where miekg/dns does not.
+            let skips = form.reads_line()
+                && !matches!(self.rtype, Rtype::SSHFP | Rtype::CAA | Rtype::URI | Rtype::IPSECKEY);
+            if at > 0 && !skips {
                 self.blank();
-                self.name("bad PX Map822")?;
-                self.blank();
-                self.name("bad PX Mapx400")?;
-                self.end()
             }
-            Rtype::SOA => self.soa(),
-            Rtype::SRV => {
-                for message in ["bad SRV Priority", "bad SRV Weight", "bad SRV Port"] {
-                    self.u16(message)?;
-                    self.blank();
-                }
-                self.name("bad SRV Target")?;
-                self.end()
+            let first = self.tokens.peek().clone();
+            self.form(*form)?;
+            self.before = first;
+            if form.reads_line() || self.read_line {
+                return Ok(());
             }
-            Rtype::NAPTR => self.naptr(),
-            Rtype::TXT => self.strings("bad TXT Txt"),
-            Rtype::SPF => self.strings("bad SPF Txt"),
-            Rtype::AVC => self.strings("bad AVC Txt"),
-            Rtype::NINFO => self.strings("bad NINFO ZSData"),
-            Rtype::RESINFO => self.strings("bad RESINFO Resinfo"),
-            Rtype::HINFO => self.two_strings("bad HINFO Fields"),
-            Rtype::ISDN => self.two_strings("bad ISDN Fields"),
-            Rtype::X25 => {
+        }
+        self.end()
+    }
+
+    fn form(&mut self, form: Form) -> Result<(), Problem> {
+        match form {
+            Form::U8 => self.u8().map(|_| ()),
+            Form::U16 => self.u16(),
+            Form::U32 => self.u32(),
+            Form::U64 => {
+                let number = self.integer(u64::MAX)?;
+                self.out.extend_from_slice(&number.to_be_bytes());
+                Ok(())
+            }
+            Form::Period => {
+                // miekg/dns also accepts a unit without a number.
+                let seconds = if self.strict { period } else { duration };
+                self.word("a number of seconds or a period such as 1h30m", |text| {
+                    seconds(text).map(u32::to_be_bytes)
+                })
+            }
+            Form::Time => self.word("a time as YYYYMMDDHHMMSS", |text| {
+                let seconds = || number(text, u64::from(u32::MAX)).map(|seconds| seconds as u32);
+                timestamp(text).or_else(seconds).map(u32::to_be_bytes)
+            }),
+            Form::Ipv4 if self.rtype == Rtype::L32 && !self.strict => {
                 let token = self.next();
-                if token.bad {
-                    return Err(Problem::new("bad X25 PSDNAddress", &token));
+                match address(&token.text).filter(|_| !token.bad) {
+                    Some(IpAddr::V4(address)) => self.out.extend_from_slice(&address.octets()),
+                    Some(IpAddr::V6(_)) => self.unwritable = true,
+                    None => return Err(self.bad("an IPv4 address", &token)),
                 }
-                self.text(&token.text);
-                self.end()
+                Ok(())
             }
-            Rtype::CAA => self.caa(),
-            Rtype::URI => {
-                self.u16("bad URI Priority")?;
-                self.blank();
-                let token = self.next();
-                let weight = number(&token.text, u64::from(u16::MAX));
-                let weight = weight.ok_or_else(|| Problem::new("bad URI Weight", &token))?;
-                self.out.extend_from_slice(&(weight as u16).to_be_bytes());
-                self.blank();
-                self.single("bad URI Target", &token)
+            Form::Ipv4 => self.word("an IPv4 address", |text| {
+                std::str::from_utf8(text).ok()?.parse().ok().map(|address: Ipv4Addr| address.octets())
+            }),
+            Form::Ipv6 => self.word("an IPv6 address", |text| {
+                std::str::from_utf8(text).ok()?.parse().ok().map(|address: Ipv6Addr| address.octets())
+            }),
+            Form::Name => self.name(),
+            Form::Text | Form::OptionalText => self.text_field(form),
+            Form::Texts => {
+                for text in self.texts()? {
+                    self.text(&text);
+                }
+                Ok(())
             }
-            Rtype::DS => self.ds(["bad DS KeyTag", "bad DS Algorithm", "bad DS DigestType", "bad DS Digest"]),
-            Rtype::CDS => {
-                self.ds(["bad CDS KeyTag", "bad CDS Algorithm", "bad CDS DigestType", "bad CDS Digest"])
+            Form::Octets => self.last_string(),
+            Form::Hex => self.hexadecimal(),
+            Form::Nsap => self.nsap(),
+            Form::Base64 => self.base64(),
+            Form::Salt => self.salt(),
+            Form::Hash => self.hash(),
+            Form::Type => {
+                let strict = self.strict;
+                self.word("a record type", |text| covered(text, strict).map(|rtype| rtype.0.to_be_bytes()))
             }
-            Rtype::DLV => {
-                self.ds(["bad DLV KeyTag", "bad DLV Algorithm", "bad DLV DigestType", "bad DLV Digest"])
+            Form::Types => self.types(),
+            Form::Algorithm => self.algorithm(),
+            Form::Certificate => self.word("a certificate type", |text| {
+                let named =
+                    CERTIFICATES.iter().find(|(name, _)| name.as_bytes() == text).map(|(_, kind)| *kind);
+                named
+                    .or_else(|| number(text, u64::from(u16::MAX)).map(|kind| kind as u16))
+                    .map(u16::to_be_bytes)
+            }),
+            Form::Mac(octets) => self.mac(octets),
+            Form::Locator => self.locator(),
+            Form::Location => self.loc(),
+            Form::Prefixes => self.prefixes(),
+            Form::Parameters => self.service_parameters(),
+            Form::IpsecGateway => self.ipsec_gateway(),
+            Form::Relay => self.relay(),
+            Form::HostIdentity => self.host_identity(),
+        }
+    }
+
+    /// Reads one word and writes its octets.
+    fn word<const N: usize>(
+        &mut self,
+        expected: &str,
+        octets: impl Fn(&[u8]) -> Option<[u8; N]>,
+    ) -> Result<(), Problem> {
+        let token = self.next();
+        match octets(&token.text).filter(|_| !token.bad) {
+            Some(octets) => {
+                self.out.extend_from_slice(&octets);
+                Ok(())
             }
-            Rtype::TA => self.ds(["bad TA KeyTag", "bad TA Algorithm", "bad TA DigestType", "bad TA Digest"]),
-            Rtype::DNSKEY => self.key([
-                "bad DNSKEY Flags",
-                "bad DNSKEY Protocol",
-                "bad DNSKEY Algorithm",
-                "bad DNSKEY PublicKey",
-            ]),
-            Rtype::CDNSKEY => self.key([
-                "bad CDNSKEY Flags",
-                "bad CDNSKEY Protocol",
-                "bad CDNSKEY Algorithm",
-                "bad CDNSKEY PublicKey",
-            ]),
-            Rtype::TLSA => self.tlsa([
-                "bad TLSA Usage",
-                "bad TLSA Selector",
-                "bad TLSA MatchingType",
-                "bad TLSA Certificate",
-            ]),
-            Rtype::SMIMEA => self.tlsa([
-                "bad SMIMEA Usage",
-                "bad SMIMEA Selector",
-                "bad SMIMEA MatchingType",
-                "bad SMIMEA Certificate",
-            ]),
-            Rtype::SSHFP => {
-                self.u8("bad SSHFP Algorithm")?;
-                self.blank();
-                self.u8("bad SSHFP Type")?;
-                self.blank();
-                self.hexadecimal("bad SSHFP Fingerprint")
-            }
-            Rtype::CERT => self.cert(),
-            Rtype::OPENPGPKEY => self.base64("bad OPENPGPKEY PublicKey"),
-            Rtype::DHCID => self.base64("bad DHCID Digest"),
-            Rtype::RRSIG => self.rrsig(),
-            Rtype::NSEC => self.nsec(),
-            Rtype::LOC => self.loc(),
-            _ => self.service_binding(),
+            None => Err(self.bad(expected, &token)),
         }
     }
 
     /// RFC 3597: any type, as `\# LENGTH HEX`.
-    pub(super) fn generic(&mut self, rtype: Rtype, marked: bool, head: &Token<'_>) -> Result<(), Problem> {
+    pub(super) fn generic(&mut self, marked: bool, head: &Token<'_>) -> Result<(), Problem> {
         const MESSAGE: &str = "bad RFC3597 Rdata";
+        let unmarked = format!("{}: expected \\# and a length, got ", self.rtype.zone_name());
         let token = self.next();
         if !marked {
-            return Err(Problem::new(MESSAGE, &token));
+            return Err(Problem::new(MESSAGE, &token).expected(unmarked + &token.shown()));
         }
         self.blank();
         let token = self.next();
         let len = number(&token.text, u64::from(u16::MAX));
-        let len = len.ok_or_else(|| Problem::new("bad RFC3597 Rdata ", &token))?;
-        let text = self.rest(MESSAGE)?;
+        let len = len.ok_or_else(|| {
+            let expected = format!("expected the length of the data, 0 to 65535, got {}", token.shown());
+            Problem::new("bad RFC3597 Rdata ", &token).expected(expected)
+        })?;
+        let text = self.rest("hexadecimal digits").map_err(|problem| problem.renamed(MESSAGE))?;
         if text.len() as u64 != len * 2 {
-            return Err(Problem::new(MESSAGE, &token));
+            let expected = format!("expected {} hexadecimal digits, got {}", len * 2, text.len());
+            return Err(Problem::new(MESSAGE, &token).expected(expected));
         }
-        let known = has_grammar(rtype);
-        match hexadecimal(&text) {
+        let known = grammar(self.rtype, self.strict).is_some();
+        match BASE16.decode(&text) {
             Some(bytes) if known && !bytes.is_empty() => {
-                let mut plain = Vec::new();
-                let fits = walk_data(rtype, &bytes, 0, bytes.len(), |piece| match piece {
-                    Piece::Bytes(bytes) => plain.extend_from_slice(bytes),
-                    Piece::Name(name) => plain.extend_from_slice(name.wire()),
+                let start = self.out.len();
+                let out = &mut *self.out;
+                let fits = walk_data(self.rtype, &bytes, 0, bytes.len(), |piece| match piece {
+                    Piece::Bytes(bytes) => out.extend_from_slice(bytes),
+                    Piece::Name(name) => out.extend_from_slice(name.wire()),
                 });
                 if !fits {
-                    return Err(Problem::new("dns: overflow unpacking data", head));
+                    self.out.truncate(start);
+                    let expected = format!("the data is not of type {}", self.rtype.zone_name());
+                    return Err(Problem::new("dns: overflow unpacking data", head).expected(expected));
                 }
-                self.out = plain;
             }
-            None if known => return Err(Problem::new(bad_hexadecimal(&text), head)),
+            None if known || self.strict => {
+                let expected =
+                    format!("expected hexadecimal digits, got '{}'", String::from_utf8_lossy(&text));
+                return Err(Problem::new(bad_hexadecimal(&text), head).expected(expected));
+            }
             bytes => self.write(bytes),
         }
         Ok(())
     }
 
-    fn ipv4(&mut self) -> Result<(), Problem> {
-        let token = self.next();
-        let text = std::str::from_utf8(&token.text).ok().filter(|_| !token.bad);
-        let address = text.and_then(|text| text.parse::<Ipv4Addr>().ok());
-        let address = address.ok_or_else(|| Problem::new("bad A A", &token))?;
-        self.out.extend_from_slice(&address.octets());
-        self.end()
-    }
-
-    fn ipv6(&mut self) -> Result<(), Problem> {
-        let token = self.next();
-        let text = std::str::from_utf8(&token.text).ok().filter(|_| !token.bad);
-        let address = text.and_then(|text| text.parse::<Ipv6Addr>().ok());
-        let address = address.ok_or_else(|| Problem::new("bad AAAA AAAA", &token))?;
-        self.out.extend_from_slice(&address.octets());
-        self.end()
-    }
-
-    fn one_name(&mut self, message: &'static str) -> Result<(), Problem> {
-        self.name(message)?;
-        self.end()
-    }
-
-    fn two_names(&mut self, first: &'static str, second: &'static str) -> Result<(), Problem> {
-        self.name(first)?;
-        self.blank();
-        self.name(second)?;
-        self.end()
-    }
-
-    fn preference_and_name(&mut self, preference: &'static str, name: &'static str) -> Result<(), Problem> {
-        self.u16(preference)?;
-        self.blank();
-        self.name(name)?;
-        self.end()
-    }
-
-    fn soa(&mut self) -> Result<(), Problem> {
-        const MESSAGE: &str = "bad SOA zone parameter";
-        self.name("bad SOA Ns")?;
-        self.blank();
-        self.name("bad SOA Mbox")?;
-        for i in 0..5 {
-            self.blank();
-            let token = self.next();
-            let seconds = number(&token.text, u64::from(u32::MAX)).map(|seconds| seconds as u32);
-            // The serial is a plain number, the others may have units.
-            let value = seconds.or_else(|| if i == 0 { None } else { duration(&token.text) });
-            let value = value.filter(|_| !token.bad).ok_or_else(|| Problem::new(MESSAGE, &token))?;
-            self.out.extend_from_slice(&value.to_be_bytes());
+    /// A string among other fields. miekg/dns reads several types in their own way.
+    fn text_field(&mut self, form: Form) -> Result<(), Problem> {
+        if self.strict {
+            let missing = form == Form::OptionalText && {
+                self.blank();
+                self.tokens.peek().is_end()
+            };
+            if !missing {
+                self.string()?;
+            }
+            // An optional string is the last field.
+            return if form == Form::OptionalText { self.end() } else { Ok(()) };
         }
-        self.end()
-    }
-
-    fn naptr(&mut self) -> Result<(), Problem> {
-        self.u16("bad NAPTR Order")?;
-        self.blank();
-        self.u16("bad NAPTR Preference")?;
-        for message in ["bad NAPTR Flags", "bad NAPTR Service", "bad NAPTR Regexp"] {
-            self.blank();
-            let text = self.quoted(message)?;
-            self.text(&text);
+        match self.rtype {
+            Rtype::HINFO | Rtype::ISDN => {
+                self.read_line = true;
+                self.two_strings()
+            }
+            Rtype::NAPTR => self.quoted(),
+            Rtype::UINFO => {
+                self.read_line = true;
+                let texts = self.texts()?;
+                self.text(texts.first().map_or(b"", |text| text));
+                Ok(())
+            }
+            _ => {
+                let token = self.next();
+                let refused = match self.rtype {
+                    Rtype::X25 => token.bad,
+                    Rtype::GPOS => token.bad || decimal(&token.text).is_none(),
+                    _ => token.kind != Kind::Text,
+                };
+                if refused {
+                    return Err(self.bad("a string", &token));
+                }
+                self.text(&token.text);
+                Ok(())
+            }
         }
-        self.blank();
-        self.name("bad NAPTR Replacement")?;
-        self.end()
     }
 
     /// A string in quotes, which are required.
-    fn quoted(&mut self, message: &'static str) -> Result<Vec<u8>, Problem> {
-        let expect_quote = |token: Token<'_>| match token.kind {
-            Kind::Quote => Ok(()),
-            _ => Err(Problem::new(message, &token)),
+    fn quoted(&mut self) -> Result<(), Problem> {
+        const EXPECTED: &str = "a string in quotes";
+        let expect_quote = |fields: &mut Self| {
+            let token = fields.next();
+            if token.kind == Kind::Quote { Ok(()) } else { Err(fields.bad(EXPECTED, &token)) }
         };
-        expect_quote(self.next())?;
+        expect_quote(self)?;
         let token = self.next();
         match token.kind {
             Kind::Text => {
-                expect_quote(self.next())?;
-                Ok(token.text.into_owned())
+                expect_quote(self)?;
+                self.text(&token.text);
             }
-            Kind::Quote => Ok(Vec::new()),
-            _ => Err(Problem::new(message, &token)),
-        }
-    }
-
-    fn strings(&mut self, message: &'static str) -> Result<(), Problem> {
-        for text in self.texts(message)? {
-            self.text(&text);
+            Kind::Quote => self.text(b""),
+            _ => return Err(self.bad(EXPECTED, &token)),
         }
         Ok(())
     }
 
     /// Two strings; a single quoted one is split at blanks.
-    fn two_strings(&mut self, message: &'static str) -> Result<(), Problem> {
-        let texts = self.texts(message)?;
+    fn two_strings(&mut self) -> Result<(), Problem> {
+        let texts = self.texts()?;
         let mut parts: Vec<Vec<u8>> = texts.into_iter().map(|text| text.into_owned()).collect();
         if let [one] = &parts[..] {
             let words: Vec<Vec<u8>> = one
@@ -325,132 +254,109 @@ impl<'a> Fields<'_, 'a> {
         Ok(())
     }
 
-    fn caa(&mut self) -> Result<(), Problem> {
-        self.u8("bad CAA Flag")?;
-        self.blank();
-        let token = self.next();
-        if token.kind != Kind::Text {
-            return Err(Problem::new("bad CAA Tag", &token));
-        }
-        self.text(&token.text);
-        self.blank();
-        self.single("bad CAA Value", &token)
-    }
-
     /// One string, written without a length since it is the last field.
-    fn single(&mut self, message: &'static str, before: &Token<'_>) -> Result<(), Problem> {
-        match &self.texts(message)?[..] {
+    fn last_string(&mut self) -> Result<(), Problem> {
+        let first = self.tokens.peek().clone();
+        match &self.texts()?[..] {
             [text] => {
                 self.octets(text);
                 Ok(())
             }
-            _ => Err(Problem::new(message, before)),
+            // miekg/dns reports the token before.
+            _ => Err(self.bad("one string", if self.strict { &first } else { &self.before })),
         }
     }
 
-    fn ds(&mut self, [tag, algorithm, digest_type, digest]: [&'static str; 4]) -> Result<(), Problem> {
-        self.u16(tag)?;
-        self.blank();
+    fn nsap(&mut self) -> Result<(), Problem> {
+        const EXPECTED: &str = "0x and hexadecimal digits";
+        let first = self.tokens.peek().clone();
+        let text: Vec<u8> = self.rest(EXPECTED)?.into_iter().filter(|byte| *byte != b'.').collect();
+        let digits = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X"));
+        match digits.and_then(|digits| BASE16.decode(digits)).filter(|octets| !octets.is_empty()) {
+            Some(octets) => {
+                self.out.extend_from_slice(&octets);
+                Ok(())
+            }
+            None => Err(self.bad(EXPECTED, &first)),
+        }
+    }
+
+    fn salt(&mut self) -> Result<(), Problem> {
+        const EXPECTED: &str = "hexadecimal digits or -";
         let token = self.next();
-        let upper = token.text.to_ascii_uppercase();
-        let found = number(&token.text, 255).or_else(|| algorithm_number(&upper)).filter(|_| !token.bad);
-        self.out.push(found.ok_or_else(|| Problem::new(algorithm, &token))? as u8);
-        self.blank();
-        self.u8(digest_type)?;
-        self.hexadecimal(digest)
-    }
-
-    fn key(&mut self, [flags, protocol, algorithm, key]: [&'static str; 4]) -> Result<(), Problem> {
-        self.u16(flags)?;
-        self.blank();
-        self.u8(protocol)?;
-        self.blank();
-        self.u8(algorithm)?;
-        self.base64(key)
-    }
-
-    fn tlsa(&mut self, [usage, selector, matching, certificate]: [&'static str; 4]) -> Result<(), Problem> {
-        self.u8(usage)?;
-        self.blank();
-        self.u8(selector)?;
-        self.blank();
-        self.u8(matching)?;
-        self.hexadecimal(certificate)
-    }
-
-    fn cert(&mut self) -> Result<(), Problem> {
-        const KINDS: &[(&[u8], u16)] = &[
-            (b"PKIX", 1),
-            (b"SPKI", 2),
-            (b"PGP", 3),
-            (b"IPIX", 4),
-            (b"ISPKI", 5),
-            (b"IPGP", 6),
-            (b"ACPKIX", 7),
-            (b"IACPKIX", 8),
-            (b"URI", 253),
-            (b"OID", 254),
-        ];
-        let token = self.next();
-        let named = KINDS.iter().find(|(name, _)| *name == &token.text[..]).map(|(_, kind)| *kind);
-        let kind = named.or_else(|| number(&token.text, u64::from(u16::MAX)).map(|kind| kind as u16));
-        let kind = kind.ok_or_else(|| Problem::new("bad CERT Type", &token))?;
-        self.out.extend_from_slice(&kind.to_be_bytes());
-        self.blank();
-        self.u16("bad CERT KeyTag")?;
-        self.blank();
-        self.algorithm("bad CERT Algorithm")?;
-        self.base64("bad CERT Certificate")
-    }
-
-    fn algorithm(&mut self, message: &'static str) -> Result<(), Problem> {
-        let token = self.next();
-        let found = number(&token.text, 255).or_else(|| algorithm_number(&token.text));
-        self.out.push(found.filter(|_| !token.bad).ok_or_else(|| Problem::new(message, &token))? as u8);
+        if self.rtype == Rtype::NSEC3 && (token.text.is_empty() || token.bad) {
+            return Err(self.bad(EXPECTED, &token));
+        }
+        let digits = if &token.text[..] == b"-" { b"" } else { &token.text[..] };
+        let octets = BASE16.decode(digits).filter(|octets| octets.len() < 256 && !token.bad);
+        if self.strict && (octets.is_none() || token.kind != Kind::Text) {
+            return Err(self.bad(EXPECTED, &token));
+        }
+        self.out.push((digits.len() / 2) as u8);
+        self.write(octets);
         Ok(())
     }
 
-    fn rrsig(&mut self) -> Result<(), Problem> {
+    fn hash(&mut self) -> Result<(), Problem> {
+        const EXPECTED: &str = "a hash in base 32";
         let token = self.next();
-        let covered = rtype(&token.text).ok_or_else(|| Problem::new("bad RRSIG Typecovered", &token))?;
-        self.out.extend_from_slice(&covered.0.to_be_bytes());
-        self.blank();
-        self.algorithm("bad RRSIG Algorithm")?;
-        self.blank();
-        self.u8("bad RRSIG Labels")?;
-        self.blank();
-        self.u32("bad RRSIG OrigTtl")?;
-        for message in ["bad RRSIG Expiration", "bad RRSIG Inception"] {
-            self.blank();
-            let token = self.next();
-            let time = timestamp(&token.text)
-                .or_else(|| number(&token.text, u64::from(u32::MAX)).map(|seconds| seconds as u32));
-            self.out.extend_from_slice(&time.ok_or_else(|| Problem::new(message, &token))?.to_be_bytes());
+        if token.text.is_empty() || token.bad {
+            return Err(self.bad(EXPECTED, &token));
         }
-        self.blank();
-        self.u16("bad RRSIG KeyTag")?;
-        self.blank();
-        self.name("bad RRSIG SignerName")?;
-        self.base64("bad RRSIG Signature")
+        let octets = BASE32HEX.decode(&token.text).filter(|octets| octets.len() < 256);
+        if self.strict && (octets.is_none() || token.kind != Kind::Text) {
+            return Err(self.bad(EXPECTED, &token));
+        }
+        // miekg/dns writes the length of SHA-1, whatever the text is.
+        let len = if self.strict { octets.as_ref().map_or(0, Vec::len) } else { 20 };
+        self.out.push(len as u8);
+        self.write(octets);
+        Ok(())
     }
 
-    fn nsec(&mut self) -> Result<(), Problem> {
-        const MESSAGE: &str = "bad NSEC TypeBitMap";
-        self.name("bad NSEC NextDomain")?;
+    fn algorithm(&mut self) -> Result<(), Problem> {
+        let token = self.next();
+        let named = || {
+            let is_exact = matches!(self.rtype, Rtype::RRSIG | Rtype::SIG | Rtype::CERT) && !self.strict;
+            let is_key = matches!(self.rtype, Rtype::KEY | Rtype::RKEY | Rtype::DNSKEY | Rtype::CDNSKEY);
+            let found = ALGORITHMS.iter().filter(|_| self.strict || !is_key).find(|(name, _)| {
+                if is_exact {
+                    name.as_bytes() == &token.text[..]
+                } else {
+                    name.as_bytes().eq_ignore_ascii_case(&token.text)
+                }
+            });
+            found.map(|(_, number)| *number)
+        };
+        let found = number(&token.text, 255).map(|number| number as u8).or_else(named).filter(|_| !token.bad);
+        self.out.push(found.ok_or_else(|| self.bad("a DNSSEC algorithm, by number or mnemonic", &token))?);
+        Ok(())
+    }
+
+    fn types(&mut self) -> Result<(), Problem> {
+        const EXPECTED: &str = "record types";
         let mut types = Vec::new();
         loop {
             let token = self.next();
             match token.kind {
-                _ if token.bad => return Err(Problem::new(MESSAGE, &token)),
+                _ if token.bad => return Err(self.bad(EXPECTED, &token)),
                 Kind::Newline | Kind::End => break,
                 Kind::Blank => {}
                 Kind::Text => {
-                    let found = named_type(&token.text).map(|rtype| rtype.0);
-                    let found = found.or_else(|| number_after(&token.text, 4));
-                    types.push(found.ok_or_else(|| Problem::new(MESSAGE, &token))?);
+                    let found = match self.strict {
+                        true => covered(&token.text, true).map(|rtype| rtype.0),
+                        // miekg/dns does not look at the four characters before the number.
+                        false => named_type(&token.text)
+                            .map(|rtype| rtype.0)
+                            .or_else(|| number_after(&token.text, 4)),
+                    };
+                    types.push(found.ok_or_else(|| self.bad(EXPECTED, &token))?);
                 }
-                _ => return Err(Problem::new(MESSAGE, &token)),
+                _ => return Err(self.bad(EXPECTED, &token)),
             }
+        }
+        if self.strict {
+            types.sort_unstable();
         }
         // An unsorted list has no wire format; miekg/dns ignores the order within an octet.
         self.unwritable |= !types.is_sorted_by_key(|rtype| rtype >> 3);
@@ -475,32 +381,160 @@ impl<'a> Fields<'_, 'a> {
         }
     }
 
-    pub(super) fn absolute(&self, text: &[u8]) -> Option<wire::NameBuf> {
-        absolute(text, self.origin)
+    fn mac(&mut self, octets: usize) -> Result<(), Problem> {
+        const EXPECTED: &str = "octets in hexadecimal with dashes";
+        let token = self.next();
+        let text = &token.text[..];
+        let dashes = text.iter().skip(2).step_by(3).all(|byte| *byte == b'-');
+        if token.bad || text.len() != octets * 3 - 1 || !dashes {
+            return Err(self.bad(EXPECTED, &token));
+        }
+        let pairs: Vec<u8> = text.chunks(3).flat_map(|pair| &pair[..2]).copied().collect();
+        match BASE16.decode(&pairs) {
+            Some(octets) => {
+                self.out.extend_from_slice(&octets);
+                Ok(())
+            }
+            // A typing error of miekg/dns.
+            None if octets == 8 => Err(self.bad(EXPECTED, &token).renamed("bad EUI68 Address")),
+            None => Err(self.bad(EXPECTED, &token)),
+        }
+    }
+
+    fn locator(&mut self) -> Result<(), Problem> {
+        let token = self.next();
+        let text = &token.text[..];
+        let colons = [4, 9, 14].map(|at| text.get(at) == Some(&b':'));
+        // miekg/dns accepts one colon, and ignores what follows.
+        let shaped = match self.strict {
+            true => text.len() == 19 && colons == [true; 3],
+            false => text.len() >= 19 && colons != [false; 3],
+        };
+        let groups: Vec<u8> =
+            text.chunks(5).take(4).flat_map(|group| group.iter().take(4)).copied().collect();
+        let octets = BASE16.decode(&groups).filter(|octets| shaped && octets.len() == 8);
+        let octets = octets.ok_or_else(|| {
+            self.bad("four groups of four hexadecimal digits with colons", &token)
+                .renamed("bad NID/L64 NodeID/Locator64")
+        })?;
+        self.out.extend_from_slice(&octets);
+        Ok(())
+    }
+
+    /// A gateway of this kind: none, an IPv4 address, an IPv6 address or a name.
+    fn gateway(&mut self, kind: u8) -> Result<(), Problem> {
+        let token = self.next();
+        if token.bad {
+            self.field = "gateway";
+            return Err(self.bad("a gateway", &token));
+        }
+        let (expected, found) = match (kind, address(&token.text)) {
+            (0, _) => (". for no gateway", &token.text[..] == b"."),
+            (1, Some(IpAddr::V4(address))) => {
+                self.out.extend_from_slice(&address.octets());
+                ("", true)
+            }
+            (2, Some(IpAddr::V6(address))) => {
+                self.out.extend_from_slice(&address.octets());
+                ("", true)
+            }
+            (1, _) => ("an IPv4 address", false),
+            (2, _) => ("an IPv6 address", false),
+            (3, _) => (NAME, push_name(&token.text, self.origin, self.out)),
+            _ if self.strict => ("a gateway type from 0 to 3 before", false),
+            _ => {
+                self.unwritable = true;
+                ("", true)
+            }
+        };
+        // miekg/dns drops the message.
+        if found { Ok(()) } else { Err(self.bad(expected, &token).renamed("")) }
+    }
+
+    fn ipsec_gateway(&mut self) -> Result<(), Problem> {
+        let kind = self.u8()?;
+        self.blank();
+        self.u8()?;
+        self.blank();
+        self.gateway(kind)?;
+        self.blank();
+        self.field = "PublicKey";
+        // A record may have no key.
+        if self.strict && self.tokens.peek().is_end() { self.end() } else { self.base64() }
+    }
+
+    fn relay(&mut self) -> Result<(), Problem> {
+        let token = self.next();
+        let discovery = match &token.text[..] {
+            b"0" if !token.bad => 0,
+            b"1" if !token.bad => 0x80,
+            _ => return Err(self.bad("0 or 1", &token).renamed("bad discovery value")),
+        };
+        self.blank();
+        let kind =
+            self.integer(u64::from(if self.strict { i8::MAX as u8 } else { u8::MAX }))? as u8 | discovery;
+        self.out.push(kind);
+        self.blank();
+        self.gateway(kind & 0x7F)
+    }
+
+    /// Algorithm, host identity tag, key and rendezvous servers.
+    fn host_identity(&mut self) -> Result<(), Problem> {
+        let start = self.out.len();
+        self.out.push(0);
+        self.u8()?;
+        self.out.extend_from_slice(&[0, 0]);
+        self.blank();
+        self.field = "Hit";
+        let token = self.next();
+        let tag = BASE16.decode(&token.text).filter(|tag| tag.len() < 256);
+        if token.text.is_empty() || token.bad || self.strict && tag.is_none() {
+            return Err(self.bad("hexadecimal digits", &token));
+        }
+        self.out[start] = (token.text.len() / 2) as u8;
+        self.write(tag);
+        self.blank();
+        self.field = "PublicKey";
+        let token = self.next();
+        let key = base64(&token.text).filter(|key| !token.bad && !key.is_empty() && key.len() < 65536);
+        let key = key.ok_or_else(|| self.bad("base 64", &token))?;
+        self.out[start + 2..start + 4].copy_from_slice(&(key.len() as u16).to_be_bytes());
+        self.out.extend_from_slice(&key);
+        self.field = "RendezvousServers";
+        loop {
+            let token = self.next();
+            match token.kind {
+                Kind::Newline | Kind::End if !token.bad => return Ok(()),
+                Kind::Blank => {}
+                Kind::Text if !token.bad && push_name(&token.text, self.origin, self.out) => {}
+                _ => return Err(self.bad(NAME, &token)),
+            }
+        }
+    }
+
+    fn prefixes(&mut self) -> Result<(), Problem> {
+        loop {
+            let token = self.next();
+            match token.kind {
+                Kind::Newline | Kind::End if !token.bad => return Ok(()),
+                Kind::Blank => {}
+                Kind::Text => {
+                    let octets = prefix(&token.text);
+                    let octets = octets
+                        .map_err(|message| self.bad("[!]FAMILY:ADDRESS/LENGTH", &token).renamed(message))?;
+                    self.out.extend_from_slice(&octets);
+                }
+                _ => return Err(self.bad("an address prefix", &token).renamed("unexpected APL field")),
+            }
+        }
     }
 
     fn loc(&mut self) -> Result<(), Problem> {
-        let latitude = self.angle(
-            90,
-            [b"nN", b"sS"],
-            [
-                "bad LOC Latitude",
-                "bad LOC Latitude minutes",
-                "bad LOC Latitude seconds",
-                "bad LOC Latitude North/South",
-            ],
-        )?;
+        let fields = ["Latitude", "Latitude minutes", "Latitude seconds", "Latitude North/South"];
+        let latitude = self.angle(90, [b"nN", b"sS"], fields)?;
         self.blank();
-        let longitude = self.angle(
-            180,
-            [b"eE", b"wW"],
-            [
-                "bad LOC Longitude",
-                "bad LOC Longitude minutes",
-                "bad LOC Longitude seconds",
-                "bad LOC Longitude East/West",
-            ],
-        )?;
+        let fields = ["Longitude", "Longitude minutes", "Longitude seconds", "Longitude East/West"];
+        let longitude = self.angle(180, [b"eE", b"wW"], fields)?;
         self.blank();
         let altitude = self.altitude()?;
         let mut sizes = [0x12, 0x16, 0x13];
@@ -518,11 +552,12 @@ impl<'a> Fields<'_, 'a> {
         &mut self,
         most: u64,
         directions: [&[u8]; 2],
-        message: [&'static str; 4],
+        fields: [&'static str; 4],
     ) -> Result<u32, Problem> {
         const EQUATOR: u32 = 1 << 31;
         const DEGREE: u32 = 1000 * 60 * 60;
-        let mut angle = self.integer(most, message[0])? as u32 * DEGREE;
+        self.field = fields[0];
+        let mut angle = self.integer(most)? as u32 * DEGREE;
         self.blank();
         let mut token = self.next();
         let directed = |token: &Token<'_>, angle: u32| {
@@ -538,45 +573,69 @@ impl<'a> Fields<'_, 'a> {
         if let Some(found) = directed(&token, angle) {
             return Ok(found);
         }
-        let minutes = number(&token.text, 59).ok_or_else(|| Problem::new(message[1], &token))?;
+        self.field = fields[1];
+        let minutes = number(&token.text, 59);
+        let minutes = minutes.ok_or_else(|| self.bad("minutes from 0 to 59, or a direction", &token))?;
         angle += minutes as u32 * 60_000;
         self.blank();
         token = self.next();
+        // Zone files may omit the seconds, too (RFC 1876 §3).
+        if let Some(found) = directed(&token, angle).filter(|_| self.strict) {
+            return Ok(found);
+        }
+        self.field = fields[2];
         let seconds = decimal(&token.text).filter(|seconds| (0.0..60.0).contains(seconds));
-        angle += (1000.0 * seconds.ok_or_else(|| Problem::new(message[2], &token))?) as u32;
+        let seconds = seconds.ok_or_else(|| self.bad("seconds from 0 to 59.999, or a direction", &token))?;
+        // Exact for zone files; miekg/dns truncates.
+        angle += if self.strict { (1000.0 * seconds).round() } else { 1000.0 * seconds } as u32;
         self.blank();
         token = self.next();
-        directed(&token, angle).ok_or_else(|| Problem::new(message[3], &token))
+        self.field = fields[3];
+        directed(&token, angle).ok_or_else(|| self.bad("the letter of a direction", &token))
     }
 
     fn altitude(&mut self) -> Result<u32, Problem> {
+        self.field = "Altitude";
         let mut token = self.next();
         let bare = token.text.strip_suffix(b"M").or_else(|| token.text.strip_suffix(b"m"));
         if let Some(bare) = bare {
             token.text = bare.to_vec().into();
         }
         let altitude = decimal(&token.text).filter(|_| !token.bad);
-        let altitude = altitude.ok_or_else(|| Problem::new("bad LOC Altitude", &token))?;
-        Ok((altitude * 100.0 + 10_000_000.5) as i64 as u32)
+        let altitude = altitude.ok_or_else(|| self.bad("an altitude such as 10m", &token))?;
+        let centimetres = (altitude * 100.0 + 10_000_000.5).floor();
+        if self.strict && !(0.0..=f64::from(u32::MAX)).contains(&centimetres) {
+            return Err(self.bad("an altitude from -100000m to 42849672.95m", &token));
+        }
+        Ok(centimetres as i64 as u32)
     }
 
     fn precisions(&mut self, sizes: &mut [u8; 3]) -> Result<(), Problem> {
-        let message = ["bad LOC Size", "bad LOC HorizPre", "bad LOC VertPre"];
+        const ALL: &str = "Size, HorizPre or VertPre";
+        const EXPECTED: &str = "a size such as 10m";
         let mut count = 0;
         loop {
             let token = self.next();
             match token.kind {
-                _ if token.bad => return Err(Problem::new("bad LOC Size, HorizPre or VertPre", &token)),
+                _ if token.bad => {
+                    self.field = ALL;
+                    return Err(self.bad(EXPECTED, &token));
+                }
                 Kind::Newline | Kind::End => return Ok(()),
                 Kind::Blank => {}
                 Kind::Text => {
                     if let Some(size) = sizes.get_mut(count) {
-                        *size =
-                            centimetres(&token.text).ok_or_else(|| Problem::new(message[count], &token))?;
+                        self.field = ["Size", "HorizPre", "VertPre"][count];
+                        *size = centimetres(&token.text).ok_or_else(|| self.bad(EXPECTED, &token))?;
+                    } else if self.strict {
+                        return Err(self.bad("the end of the line", &token));
                     }
                     count += 1;
                 }
-                _ => return Err(Problem::new("bad LOC Size, HorizPre or VertPre", &token)),
+                _ => {
+                    self.field = ALL;
+                    return Err(self.bad(EXPECTED, &token));
+                }
             }
         }
     }
@@ -619,32 +678,51 @@ fn decimal(text: &[u8]) -> Option<f64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// A type by its mnemonic or as `TYPE123`.
-fn rtype(text: &[u8]) -> Option<Rtype> {
+/// A record type as a field of RDATA.
+fn covered(text: &[u8], strict: bool) -> Option<Rtype> {
+    if strict {
+        return Rtype::from_zone_name(std::str::from_utf8(text).ok()?);
+    }
     let prefixed = text.get(..4).is_some_and(|prefix| prefix.eq_ignore_ascii_case(b"TYPE"));
     named_type(text).or_else(|| prefixed.then(|| number_after(text, 4)).flatten().map(Rtype))
 }
 
-fn algorithm_number(name: &[u8]) -> Option<u64> {
-    const NAMES: &[(&[u8], u64)] = &[
-        (b"RSAMD5", 1),
-        (b"DH", 2),
-        (b"DSA", 3),
-        (b"RSASHA1", 5),
-        (b"DSA-NSEC3-SHA1", 6),
-        (b"RSASHA1-NSEC3-SHA1", 7),
-        (b"RSASHA256", 8),
-        (b"RSASHA512", 10),
-        (b"ECC-GOST", 12),
-        (b"ECDSAP256SHA256", 13),
-        (b"ECDSAP384SHA384", 14),
-        (b"ED25519", 15),
-        (b"ED448", 16),
-        (b"INDIRECT", 252),
-        (b"PRIVATEDNS", 253),
-        (b"PRIVATEOID", 254),
-    ];
-    NAMES.iter().find(|(known, _)| *known == name).map(|(_, number)| *number)
+fn address(text: &[u8]) -> Option<IpAddr> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// An address prefix, `[!]FAMILY:ADDRESS/LENGTH`, in wire format (RFC 3123 §4). The error is that of miekg/dns, which
+/// drops some.
+fn prefix(text: &[u8]) -> Result<Vec<u8>, &'static str> {
+    let colon = text.iter().position(|byte| *byte == b':').ok_or("missing colon in APL field")?;
+    let (family, rest) = text.split_at(colon);
+    let (negation, family) = match family.strip_prefix(b"!") {
+        Some(family) => (0x80, family),
+        None => (0, family),
+    };
+    let family = number(family, u64::from(u16::MAX)).ok_or("")? as u16;
+    if !matches!(family, 1 | 2) {
+        return Err("unrecognized APL family");
+    }
+    let slash = rest.iter().position(|byte| *byte == b'/').ok_or("")?;
+    let found = address(&rest[1..slash]).ok_or("")?;
+    let (number_of_bits, bits) = match found {
+        IpAddr::V4(address) => (u128::from(address.to_bits()) << 96, 32),
+        IpAddr::V6(address) => (address.to_bits(), 128),
+    };
+    let len = number(&rest[slash + 1..], bits).ok_or("")? as u8;
+    if number_of_bits.checked_shl(u32::from(len)).unwrap_or(0) != 0 {
+        return Err("extra bits in APL address");
+    }
+    if found.is_ipv4() != (family == 1) {
+        return Err("address mismatch with the APL family");
+    }
+    let octets = number_of_bits.to_be_bytes();
+    let used = 16 - octets.iter().rev().take_while(|octet| **octet == 0).count();
+    let mut out = family.to_be_bytes().to_vec();
+    out.extend_from_slice(&[len, negation | used as u8]);
+    out.extend_from_slice(&octets[..used]);
+    Ok(out)
 }
 
 /// `YYYYMMDDHHMMSS` in seconds since 1970, modulo 2³².

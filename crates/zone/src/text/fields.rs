@@ -2,69 +2,103 @@
 
 use std::borrow::Cow;
 
-use super::lex::{Kind, Lexer, Token};
-use super::{Problem, ZoneError};
-use wire::NameBuf;
+use super::Problem;
+use super::lex::{Kind, Token, Tokens};
+use wire::radix::{BASE16, BASE64};
+use wire::{NameBuf, Rtype};
 
 /// Reads the RDATA fields of one record and writes them in wire format.
 pub(super) struct Fields<'l, 'a> {
-    pub lexer: &'l mut Lexer<'a>,
-    pub origin: Option<&'l NameBuf>,
-    pub out: Vec<u8>,
+    pub tokens: &'l mut dyn Tokens<'a>,
+    pub origin: &'l NameBuf,
+    pub rtype: Rtype,
+    /// The name of the field that is read, for errors.
+    pub field: &'static str,
+    pub out: &'l mut Vec<u8>,
+    /// The first token of the field before.
+    pub before: Token<'a>,
+    /// The line was read to its end.
+    pub read_line: bool,
     /// The record is valid text without a wire format.
     pub unwritable: bool,
+    /// The rules of zone files. Otherwise those of miekg/dns, which also accepts and refuses some text by accident.
+    pub strict: bool,
 }
 
-impl<'a> Fields<'_, 'a> {
+impl<'l, 'a> Fields<'l, 'a> {
+    pub fn new(
+        tokens: &'l mut dyn Tokens<'a>,
+        origin: &'l NameBuf,
+        rtype: Rtype,
+        out: &'l mut Vec<u8>,
+        strict: bool,
+    ) -> Fields<'l, 'a> {
+        let before = Token::end();
+        Fields { tokens, origin, rtype, field: "", out, before, read_line: false, unwritable: false, strict }
+    }
+
     pub fn next(&mut self) -> Token<'a> {
-        self.lexer.next()
+        self.tokens.next()
     }
 
-    /// Skips the blank between two fields.
+    /// Skips the blank between two fields. miekg/dns skips any token.
     pub fn blank(&mut self) {
-        self.lexer.next();
-    }
-
-    pub fn integer(&mut self, max: u64, message: &'static str) -> Result<u64, Problem> {
-        let token = self.next();
-        match number(&token.text, max).filter(|_| !token.bad) {
-            Some(number) => Ok(number),
-            None => Err(Problem::new(message, &token)),
+        if !self.strict || self.tokens.peek().kind == Kind::Blank {
+            self.tokens.next();
         }
     }
 
-    pub fn u8(&mut self, message: &'static str) -> Result<(), Problem> {
-        let number = self.integer(u64::from(u8::MAX), message)?;
-        self.out.push(number as u8);
-        Ok(())
+    /// The error of the current field.
+    pub fn bad(&self, expected: &str, token: &Token<'_>) -> Problem {
+        let (rtype, field) = (self.rtype.zone_name(), self.field);
+        let of = if rtype == field { rtype.to_string() } else { format!("{rtype} {field}") };
+        // miekg/dns reads these as another type.
+        let quoted = match self.rtype {
+            Rtype::SIG => "RRSIG",
+            Rtype::NXT => "NSEC",
+            Rtype::HTTPS => "SVCB",
+            _ => &rtype,
+        };
+        Problem::new(format!("bad {quoted} {field}"), token)
+            .expected(format!("{of}: expected {expected}, got {}", token.shown()))
     }
 
-    pub fn u16(&mut self, message: &'static str) -> Result<(), Problem> {
-        let number = self.integer(u64::from(u16::MAX), message)?;
+    pub fn integer(&mut self, max: u64) -> Result<u64, Problem> {
+        let token = self.next();
+        let found = number(&token.text, max).filter(|_| !token.bad);
+        found.ok_or_else(|| self.bad(&format!("a number from 0 to {max}"), &token))
+    }
+
+    pub fn u8(&mut self) -> Result<u8, Problem> {
+        let number = self.integer(u64::from(u8::MAX))? as u8;
+        self.out.push(number);
+        Ok(number)
+    }
+
+    pub fn u16(&mut self) -> Result<(), Problem> {
+        let number = self.integer(u64::from(u16::MAX))?;
         self.out.extend_from_slice(&(number as u16).to_be_bytes());
         Ok(())
     }
 
-    pub fn u32(&mut self, message: &'static str) -> Result<(), Problem> {
-        let number = self.integer(u64::from(u32::MAX), message)?;
+    pub fn u32(&mut self) -> Result<(), Problem> {
+        let number = self.integer(u64::from(u32::MAX))?;
         self.out.extend_from_slice(&(number as u32).to_be_bytes());
         Ok(())
     }
 
-    pub fn name(&mut self, message: &'static str) -> Result<(), Problem> {
+    pub fn name(&mut self) -> Result<(), Problem> {
         let token = self.next();
-        match absolute(&token.text, self.origin).filter(|_| !token.bad) {
-            Some(name) => {
-                self.out.extend_from_slice(name.wire());
-                Ok(())
-            }
-            None => Err(Problem::new(message, &token)),
+        let is_name = !token.bad && token.kind == Kind::Text || !self.strict && !token.bad;
+        if is_name && push_name(&token.text, self.origin, self.out) {
+            return Ok(());
         }
+        Err(self.bad(NAME, &token))
     }
 
     /// Expects the end of the line.
     pub fn end(&mut self) -> Result<(), Problem> {
-        end_of_line(self.lexer)
+        end_of_line(self.tokens)
     }
 
     /// Writes a character string.
@@ -87,18 +121,44 @@ impl<'a> Fields<'_, 'a> {
         self.out.extend_from_slice(&unescaped(text));
     }
 
+    /// One string, quoted or not.
+    pub fn string(&mut self) -> Result<(), Problem> {
+        const EXPECTED: &str = "a string of at most 255 octets";
+        let mut token = self.next();
+        let quoted = token.kind == Kind::Quote;
+        if quoted {
+            token = self.next();
+            if token.kind == Kind::Quote {
+                self.out.push(0);
+                return Ok(());
+            }
+        }
+        if token.bad || token.kind != Kind::Text {
+            return Err(self.bad(EXPECTED, &token));
+        }
+        self.text(&token.text);
+        if self.unwritable {
+            return Err(self.bad(EXPECTED, &token));
+        }
+        if quoted {
+            self.next();
+        }
+        Ok(())
+    }
+
     /// The strings up to the end of the line, quoted or not; those of more than 255 octets are split.
-    pub fn texts(&mut self, message: &'static str) -> Result<Vec<Cow<'a, [u8]>>, Problem> {
+    pub fn texts(&mut self) -> Result<Vec<Cow<'a, [u8]>>, Problem> {
+        const EXPECTED: &str = "strings";
         let mut token = self.next();
         let mut texts = Vec::new();
         let (mut quoted, mut empty) = (false, false);
         while !token.is_end() {
             match token.kind {
-                _ if token.bad => return Err(Problem::new(message, &token)),
+                _ if token.bad => return Err(self.bad(EXPECTED, &token)),
                 Kind::Text => {
                     empty = false;
                     let pieces = split_long(token.text.clone());
-                    texts.extend(pieces.ok_or_else(|| Problem::new(message, &token))?);
+                    texts.extend(pieces.ok_or_else(|| self.bad(EXPECTED, &token))?);
                 }
                 Kind::Blank if !quoted => {}
                 Kind::Quote => {
@@ -108,40 +168,65 @@ impl<'a> Fields<'_, 'a> {
                     quoted = !quoted;
                     empty = true;
                 }
-                _ => return Err(Problem::new(message, &token)),
+                _ => return Err(self.bad(EXPECTED, &token)),
             }
             token = self.next();
         }
-        if quoted {
-            return Err(Problem::new(message, &token));
+        if quoted || self.strict && texts.is_empty() {
+            return Err(self.bad(EXPECTED, &token));
         }
         Ok(texts)
     }
 
     /// The rest of the line without blanks.
-    pub fn rest(&mut self, message: &'static str) -> Result<Vec<u8>, Problem> {
+    pub fn rest(&mut self, expected: &str) -> Result<Vec<u8>, Problem> {
         let mut rest = Vec::new();
         loop {
             let token = self.next();
             match token.kind {
-                _ if token.bad => return Err(Problem::new(message, &token)),
+                _ if token.bad => return Err(self.bad(expected, &token)),
                 Kind::Newline | Kind::End => return Ok(rest),
                 Kind::Text => rest.extend_from_slice(&token.text),
                 Kind::Blank => {}
-                _ => return Err(Problem::new(message, &token)),
+                _ => return Err(self.bad(expected, &token)),
             }
         }
     }
 
-    pub fn hexadecimal(&mut self, message: &'static str) -> Result<(), Problem> {
-        let text = self.rest(message)?;
-        self.write(hexadecimal(&text));
-        Ok(())
+    pub fn hexadecimal(&mut self) -> Result<(), Problem> {
+        const EXPECTED: &str = "pairs of hexadecimal digits";
+        let first = self.first_of_rest();
+        let text = self.rest(EXPECTED)?;
+        self.decoded(&text, BASE16.decode(&text), EXPECTED, &first)
     }
 
-    pub fn base64(&mut self, message: &'static str) -> Result<(), Problem> {
-        let text = self.rest(message)?;
-        self.write(base64(&text));
+    pub fn base64(&mut self) -> Result<(), Problem> {
+        const EXPECTED: &str = "base 64";
+        let first = self.first_of_rest();
+        let text = self.rest(EXPECTED)?;
+        self.decoded(&text, base64(&text), EXPECTED, &first)
+    }
+
+    /// The token that the rest of the line begins with, for errors.
+    fn first_of_rest(&mut self) -> Token<'a> {
+        if self.strict {
+            self.blank();
+        }
+        self.tokens.peek().clone()
+    }
+
+    /// Writes decoded octets. miekg/dns decodes only when it packs the record.
+    fn decoded(
+        &mut self,
+        text: &[u8],
+        octets: Option<Vec<u8>>,
+        expected: &str,
+        token: &Token<'_>,
+    ) -> Result<(), Problem> {
+        if self.strict && (octets.is_none() || text.is_empty()) {
+            return Err(self.bad(expected, token));
+        }
+        self.write(octets);
         Ok(())
     }
 
@@ -153,13 +238,19 @@ impl<'a> Fields<'_, 'a> {
     }
 }
 
-pub(super) fn end_of_line(lexer: &mut Lexer<'_>) -> Result<(), Problem> {
-    const GARBAGE: &str = "garbage after rdata";
-    let mut token = lexer.next();
+pub(super) const NAME: &str = "a domain name";
+
+pub(super) fn end_of_line<'a>(tokens: &mut (dyn Tokens<'a> + '_)) -> Result<(), Problem> {
+    let mut token = tokens.next();
     if token.kind == Kind::Blank {
-        token = lexer.next();
+        token = tokens.next();
     }
-    if token.is_end() { Ok(()) } else { Err(Problem::new(GARBAGE, &token)) }
+    if token.is_end() {
+        return Ok(());
+    }
+    let shown = token.shown();
+    Err(Problem::new("garbage after rdata", &token)
+        .expected(format!("expected the end of the line, got {shown}")))
 }
 
 /// A number of decimal digits only.
@@ -191,32 +282,45 @@ pub(super) fn duration(text: &[u8]) -> Option<u32> {
     u32::try_from(sum.wrapping_add(number)).ok()
 }
 
-/// A name; without a final dot it is relative to the origin.
-pub(super) fn absolute(text: &[u8], origin: Option<&NameBuf>) -> Option<NameBuf> {
-    if text == b"@" {
-        return origin.cloned();
-    }
-    if text.is_empty() || text == b"\n" {
-        return None;
-    }
-    let (labels, complete) = labels(text)?;
-    let mut wire = labels;
-    if complete {
-        wire.push(0);
-    } else {
-        wire.extend_from_slice(origin?.wire());
-    }
-    wire::Name::from_wire(&wire).map(|name| name.to_buf())
+/// A duration that is not so long that [`duration`] would count it modulo 2⁶⁴.
+pub(super) fn period(text: &[u8]) -> Option<u32> {
+    let short = text.split(|byte| !byte.is_ascii_digit()).all(|digits| digits.len() <= 10);
+    duration(text).filter(|_| short && text.first().is_some_and(u8::is_ascii_digit))
 }
 
-/// The labels of a name in wire format, and whether it had a final dot.
-fn labels(text: &[u8]) -> Option<(Vec<u8>, bool)> {
-    if text == b"." {
-        return Some((Vec::new(), true));
+/// A name; without a final dot it is relative to the origin.
+pub(super) fn absolute(text: &[u8], origin: &NameBuf) -> Option<NameBuf> {
+    let mut wire = Vec::with_capacity(64);
+    push_name(text, origin, &mut wire)
+        .then(|| wire::Name::from_wire(&wire).map(|name| name.to_buf()))
+        .flatten()
+}
+
+/// Appends a name in wire format; false, and nothing appended, if the text is none.
+pub(super) fn push_name(text: &[u8], origin: &NameBuf, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    let complete = match text {
+        b"@" => Some(false),
+        b"" | b"\n" => None,
+        b"." => Some(true),
+        _ => push_labels(text, out),
+    };
+    match complete {
+        Some(true) => out.push(0),
+        Some(false) => out.extend_from_slice(origin.wire()),
+        None => {}
     }
-    let mut wire = Vec::with_capacity(text.len() + 1);
-    let mut start = 0;
-    wire.push(0);
+    let is_name = complete.is_some() && out.len() - start <= 255;
+    if !is_name {
+        out.truncate(start);
+    }
+    is_name
+}
+
+/// Appends the labels of a name; whether it had a final dot.
+fn push_labels(text: &[u8], out: &mut Vec<u8>) -> Option<bool> {
+    let mut start = out.len();
+    out.push(0);
     let mut rest = text;
     let mut ended = false;
     while let Some((&byte, after)) = rest.split_first() {
@@ -224,26 +328,31 @@ fn labels(text: &[u8]) -> Option<(Vec<u8>, bool)> {
         ended = byte == b'.';
         match byte {
             b'.' => {
-                let len = wire.len() - start - 1;
-                wire[start] = u8::try_from(len).ok().filter(|len| (1..64).contains(len))?;
-                start = wire.len();
-                wire.push(0);
+                close_label(start, out)?;
+                start = out.len();
+                out.push(0);
             }
             b'\\' => {
                 let (byte, after) = escape(rest)?;
-                wire.push(byte);
+                out.push(byte);
                 rest = after;
             }
-            byte => wire.push(byte),
+            byte => out.push(byte),
         }
     }
-    let len = wire.len() - start - 1;
     if ended {
-        wire.pop();
+        out.pop();
     } else {
-        wire[start] = u8::try_from(len).ok().filter(|len| (1..64).contains(len))?;
+        close_label(start, out)?;
     }
-    Some((wire, ended))
+    Some(ended)
+}
+
+/// Writes the length of the label that begins at `start`.
+fn close_label(start: usize, out: &mut [u8]) -> Option<()> {
+    let len = u8::try_from(out.len() - start - 1).ok().filter(|len| (1..64).contains(len))?;
+    *out.get_mut(start)? = len;
+    Some(())
 }
 
 /// Decodes the text after a backslash: three digits or any octet.
@@ -297,47 +406,11 @@ fn split_long<'a>(text: Cow<'a, [u8]>) -> Option<Vec<Cow<'a, [u8]>>> {
     Some(starts.zip(&ends).map(|(start, end)| Cow::Owned(text[start..*end].to_vec())).collect())
 }
 
-pub(super) fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).map(|digit| digit as u8);
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    text.chunks(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
-}
-
-/// Standard base 64 with padding.
+/// Base 64 as Go reads it, which ignores line ends.
 pub(super) fn base64(text: &[u8]) -> Option<Vec<u8>> {
+    if !text.iter().any(|byte| matches!(byte, b'\r' | b'\n')) {
+        return BASE64.decode(text);
+    }
     let text: Vec<u8> = text.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect();
-    if !text.len().is_multiple_of(4) {
-        return None;
-    }
-    let mut out = Vec::with_capacity(text.len() / 4 * 3);
-    let groups = text.len() / 4;
-    for (i, group) in text.chunks(4).enumerate() {
-        let padding = group.iter().rev().take_while(|byte| **byte == b'=').count();
-        if padding > 2 || padding > 0 && i + 1 < groups {
-            return None;
-        }
-        let mut bits: u32 = 0;
-        for &byte in &group[..4 - padding] {
-            let six = match byte {
-                b'A'..=b'Z' => byte - b'A',
-                b'a'..=b'z' => byte - b'a' + 26,
-                b'0'..=b'9' => byte - b'0' + 52,
-                b'+' => 62,
-                b'/' => 63,
-                _ => return None,
-            };
-            bits = bits << 6 | u32::from(six);
-        }
-        bits <<= 6 * padding as u32;
-        out.extend_from_slice(&bits.to_be_bytes()[1..4 - padding]);
-    }
-    Some(out)
-}
-
-impl From<Problem> for ZoneError {
-    fn from(problem: Problem) -> ZoneError {
-        ZoneError(problem.to_string())
-    }
+    BASE64.decode(&text)
 }

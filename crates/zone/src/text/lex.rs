@@ -33,13 +33,28 @@ pub(super) struct Token<'a> {
 }
 
 impl<'a> Token<'a> {
-    fn end() -> Token<'a> {
+    pub fn end() -> Token<'a> {
         Token { kind: Kind::End, text: Cow::Borrowed(b""), bad: false, line: 0, column: 0 }
+    }
+
+    /// For error messages.
+    pub fn shown(&self) -> String {
+        match self.kind {
+            Kind::Newline | Kind::End => "the end of the line".into(),
+            Kind::Blank => "a blank".into(),
+            _ => format!("'{}'", String::from_utf8_lossy(&self.text)),
+        }
     }
 
     pub fn is_end(&self) -> bool {
         !self.bad && matches!(self.kind, Kind::Newline | Kind::End)
     }
+}
+
+/// A sequence of tokens; after the last it repeats the end.
+pub(super) trait Tokens<'a> {
+    fn next(&mut self) -> Token<'a>;
+    fn peek(&mut self) -> &Token<'a>;
 }
 
 pub(super) struct Lexer<'a> {
@@ -87,6 +102,25 @@ impl<'a> Word<'a> {
     }
 }
 
+impl<'a> Tokens<'a> for Lexer<'a> {
+    fn next(&mut self) -> Token<'a> {
+        if let Some(token) = self.ahead[0].take() {
+            self.ahead.swap(0, 1);
+            return token;
+        }
+        if self.failed {
+            return Token::end();
+        }
+        self.read()
+    }
+
+    fn peek(&mut self) -> &Token<'a> {
+        let next = self.next();
+        self.ahead.swap(0, 1);
+        self.ahead[0].insert(next)
+    }
+}
+
 impl<'a> Lexer<'a> {
     pub fn new(input: &'a [u8]) -> Lexer<'a> {
         Lexer {
@@ -105,27 +139,6 @@ impl<'a> Lexer<'a> {
             failed: false,
             ahead: [None, None],
         }
-    }
-
-    pub fn next(&mut self) -> Token<'a> {
-        if let Some(token) = self.ahead[0].take() {
-            self.ahead.swap(0, 1);
-            return token;
-        }
-        if self.failed {
-            return Token::end();
-        }
-        self.read()
-    }
-
-    /// The text of the next token.
-    pub fn peek(&mut self) -> &[u8] {
-        if self.ahead[0].is_none() {
-            let token = self.next();
-            self.ahead.swap(0, 1);
-            self.ahead[0] = Some(token);
-        }
-        self.ahead[0].as_ref().map_or(b"", |token| &token.text)
     }
 
     fn token(&self, kind: Kind, text: Cow<'a, [u8]>) -> Token<'a> {

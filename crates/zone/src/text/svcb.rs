@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use super::Problem;
 use super::fields::{Fields, base64, number};
 use super::lex::{Kind, Token};
+use wire::form::PARAMETERS;
 
 const MANDATORY: u16 = 0;
 const ALPN: u16 = 1;
@@ -18,29 +19,8 @@ const OHTTP: u16 = 8;
 /// Reserved as "invalid key" (RFC 9460 §14.3.2).
 const RESERVED: u16 = 65535;
 
-const NAMES: &[(&[u8], u16)] = &[
-    (b"mandatory", MANDATORY),
-    (b"alpn", ALPN),
-    (b"no-default-alpn", NO_DEFAULT_ALPN),
-    (b"port", PORT),
-    (b"ipv4hint", IPV4_HINT),
-    (b"ech", ECH),
-    (b"ipv6hint", IPV6_HINT),
-    (b"dohpath", DOH_PATH),
-    (b"ohttp", OHTTP),
-];
-
 impl<'a> Fields<'_, 'a> {
-    pub(super) fn service_binding(&mut self) -> Result<(), Problem> {
-        let token = self.next();
-        let priority = number(&token.text, u64::from(u16::MAX)).filter(|_| !token.bad);
-        let priority = priority.ok_or_else(|| Problem::new("bad SVCB priority", &token))? as u16;
-        self.out.extend_from_slice(&priority.to_be_bytes());
-        self.blank();
-        let token = self.next();
-        let target = self.absolute(&token.text).filter(|_| !token.bad);
-        let target = target.ok_or_else(|| Problem::new("bad SVCB Target", &token))?;
-        self.out.extend_from_slice(target.wire());
+    pub(super) fn service_parameters(&mut self) -> Result<(), Problem> {
         let mut parameters = self.parameters()?;
         parameters.sort_by_key(|(key, _)| *key);
         // Duplicate keys have no wire format.
@@ -54,23 +34,34 @@ impl<'a> Fields<'_, 'a> {
     }
 
     fn parameters(&mut self) -> Result<Vec<(u16, Vec<u8>)>, Problem> {
+        const EXPECTED: &str = "parameters KEY=VALUE";
         let mut parameters = Vec::new();
         let mut may_follow = true;
         loop {
             let mut token = self.next();
             match token.kind {
-                _ if token.bad => return Err(Problem::new("bad SVCB values", &token)),
+                _ if token.bad => return Err(self.bad(EXPECTED, &token)),
                 Kind::Newline | Kind::End => return Ok(parameters),
-                Kind::Text if !may_follow => return Err(Problem::new("bad SVCB value quotation", &token)),
+                Kind::Text if !may_follow => {
+                    return Err(self
+                        .bad("a blank after a quoted value", &token)
+                        .renamed("bad SVCB value quotation"));
+                }
                 Kind::Text => {
+                    let start = token.clone();
+                    let bad_key = |fields: &Self, token: &Token<'_>| {
+                        let problem = fields.bad("a parameter name of RFC 9460 or keyNNNNN", &start);
+                        problem.renamed("bad SVCB key").reported_at(token, fields.strict)
+                    };
                     let text = token.text.to_vec();
                     let (key, mut value) = match text.iter().position(|byte| *byte == b'=') {
                         None => (&text[..], None),
-                        Some(0) => return Err(Problem::new("bad SVCB key", &token)),
+                        Some(0) => return Err(bad_key(self, &token)),
                         Some(at) => (&text[..at], Some(text[at + 1..].to_vec())),
                     };
-                    if value.as_ref().is_some_and(Vec::is_empty) {
-                        // miekg/dns skips this token, whatever it is.
+                    // miekg/dns skips this token, whatever it is.
+                    let is_empty = value.as_ref().is_some_and(Vec::is_empty);
+                    if is_empty && (!self.strict || self.tokens.peek().kind == Kind::Quote) {
                         token = self.next();
                         if token.kind == Kind::Quote {
                             may_follow = false;
@@ -79,19 +70,22 @@ impl<'a> Fields<'_, 'a> {
                     }
                     let key = key_number(key);
                     if key == RESERVED {
-                        return Err(Problem::new("bad SVCB key", &token));
+                        return Err(bad_key(self, &token));
                     }
                     // miekg/dns drops the message of an invalid value.
-                    let value =
-                        parameter(key, &value.unwrap_or_default()).map_err(|_| Problem::new("", &token))?;
+                    let value = parameter(key, &value.unwrap_or_default()).map_err(|message| {
+                        Problem::new("", &start).expected(message).reported_at(&token, self.strict)
+                    })?;
                     match value {
                         Some(value) => parameters.push((key, value)),
                         None => self.unwritable = true,
                     }
                 }
-                Kind::Quote => return Err(Problem::new("SVCB key can't contain double quotes", &token)),
+                Kind::Quote => {
+                    return Err(self.bad(EXPECTED, &token).renamed("SVCB key can't contain double quotes"));
+                }
                 Kind::Blank => may_follow = true,
-                _ => return Err(Problem::new("bad SVCB values", &token)),
+                _ => return Err(self.bad(EXPECTED, &token)),
             }
         }
     }
@@ -107,10 +101,10 @@ impl<'a> Fields<'_, 'a> {
                 if token.kind == Kind::Quote {
                     Ok(value)
                 } else {
-                    Err(Problem::new("SVCB unterminated value", token))
+                    Err(self.bad("a closing quote", token).renamed("SVCB unterminated value"))
                 }
             }
-            _ => Err(Problem::new("bad SVCB value", token)),
+            _ => Err(self.bad("a value in quotes", token).renamed("bad SVCB value")),
         }
     }
 }
@@ -121,7 +115,7 @@ fn key_number(name: &[u8]) -> u16 {
         // Known keys must be written by name.
         return found.filter(|key| digits[0] != b'0' && *key > OHTTP).unwrap_or(RESERVED);
     }
-    NAMES.iter().find(|(known, _)| *known == name).map_or(RESERVED, |(_, key)| *key)
+    PARAMETERS.iter().find(|(known, _)| known.as_bytes() == name).map_or(RESERVED, |(_, key)| *key)
 }
 
 /// A parameter's value in wire format; `None` if it has none.
@@ -138,20 +132,19 @@ fn parameter(key: u16, text: &[u8]) -> Result<Option<Vec<u8>>, String> {
         }
         ALPN => return alpn(text),
         NO_DEFAULT_ALPN if !text.is_empty() => {
-            return Err("bad svcbnodefaultalpn: no-default-alpn must have no value".into());
+            return Err("no-default-alpn must have no value".into());
         }
-        OHTTP if !text.is_empty() => return Err("bad svcbotthp: svcbotthp must have no value".into()),
+        OHTTP if !text.is_empty() => return Err("ohttp must have no value".into()),
         NO_DEFAULT_ALPN | OHTTP => Vec::new(),
         PORT => match number(text, u64::from(u16::MAX)) {
             Some(port) => (port as u16).to_be_bytes().to_vec(),
-            None => return Err("bad svcbport: port out of range".into()),
+            None => return Err("port: expected a number from 0 to 65535".into()),
         },
         IPV4_HINT => ipv4_hints(text)?,
         IPV6_HINT => ipv6_hints(text)?,
-        ECH => base64(text).ok_or("bad svcbech: bad base64 ech")?,
-        DOH_PATH => opaque(text).map_err(|message| format!("bad svcbdohpath: {message}"))?,
-        _ => opaque(text)
-            .map_err(|message| format!("bad svcblocal: svcb private/experimental key {message}"))?,
+        ECH => base64(text).ok_or("ech: expected base 64")?,
+        DOH_PATH => opaque(text).map_err(|message| format!("dohpath: {message}"))?,
+        _ => opaque(text).map_err(|message| format!("key{key}: {message}"))?,
     };
     Ok(Some(value))
 }
@@ -164,26 +157,25 @@ fn alpn(text: &[u8]) -> Result<Option<Vec<u8>>, String> {
     let mut protocols: Vec<Vec<u8>> = vec![Vec::new()];
     let mut rest = text;
     while !rest.is_empty() {
-        let mut byte = next_byte(&mut rest).ok_or("bad svcbalpn: unterminated escape")?;
+        let mut byte = next_byte(&mut rest).ok_or("alpn: unterminated escape")?;
         let last = protocols.len() - 1;
         if byte == b',' {
             if protocols[last].is_empty() {
-                return Err("bad svcbalpn: empty protocol identifier".into());
+                return Err("alpn: empty protocol identifier".into());
             }
             protocols.push(Vec::new());
             continue;
         }
         if byte == b'\\' {
-            byte = next_byte(&mut rest)
-                .ok_or("bad svcbalpn: unterminated escape decoding comma-separated list")?;
+            byte = next_byte(&mut rest).ok_or("alpn: unterminated escape decoding comma-separated list")?;
             if byte != b'\\' && byte != b',' {
-                return Err("bad svcbalpn: bad escaped character decoding comma-separated list".into());
+                return Err("alpn: bad escaped character decoding comma-separated list".into());
             }
         }
         protocols[last].push(byte);
     }
     if protocols.last().is_none_or(Vec::is_empty) {
-        return Err("bad svcbalpn: last protocol identifier empty".into());
+        return Err("alpn: last protocol identifier empty".into());
     }
     let mut out = Vec::new();
     for protocol in protocols {
@@ -217,16 +209,16 @@ fn hints(text: &[u8]) -> impl Iterator<Item = Option<IpAddr>> {
 
 fn ipv4_hints(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     if text.is_empty() {
-        return Err("bad svcbipv4hint: empty hint");
+        return Err("ipv4hint: expected IPv4 addresses");
     }
     if text.contains(&b':') {
-        return Err("bad svcbipv4hint: expected ipv4, got ipv6");
+        return Err("ipv4hint: expected IPv4 addresses");
     }
     let mut out = Vec::new();
     for hint in hints(text) {
         match hint {
             Some(IpAddr::V4(address)) => out.extend_from_slice(&address.octets()),
-            _ => return Err("bad svcbipv4hint: bad ip"),
+            _ => return Err("ipv4hint: expected IPv4 addresses"),
         }
     }
     Ok(out)
@@ -234,7 +226,7 @@ fn ipv4_hints(text: &[u8]) -> Result<Vec<u8>, &'static str> {
 
 fn ipv6_hints(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     if text.is_empty() {
-        return Err("bad svcbipv6hint: empty hint");
+        return Err("ipv6hint: expected IPv6 addresses");
     }
     let mut out = Vec::new();
     for hint in hints(text) {
@@ -243,9 +235,9 @@ fn ipv6_hints(text: &[u8]) -> Result<Vec<u8>, &'static str> {
                 out.extend_from_slice(&address.octets());
             }
             Some(_) => {
-                return Err("bad svcbipv6hint: expected ipv6, got ipv4-mapped-ipv6");
+                return Err("ipv6hint: expected IPv6 addresses");
             }
-            None => return Err("bad svcbipv6hint: bad ip"),
+            None => return Err("ipv6hint: expected IPv6 addresses"),
         }
     }
     Ok(out)
@@ -262,13 +254,13 @@ fn opaque(text: &[u8]) -> Result<Vec<u8>, &'static str> {
             continue;
         }
         match *rest {
-            [] => return Err("escape unterminated"),
+            [] => return Err("an escape is not complete"),
             [a @ b'0'..=b'9', ..] => {
                 let [b @ b'0'..=b'9', c @ b'0'..=b'9', ..] = rest[1..] else {
-                    return Err("bad escaped octet");
+                    return Err("expected an escape from \\000 to \\255");
                 };
                 let value = u32::from(a - b'0') * 100 + u32::from(b - b'0') * 10 + u32::from(c - b'0');
-                out.push(u8::try_from(value).map_err(|_| "bad escaped octet")?);
+                out.push(u8::try_from(value).map_err(|_| "expected an escape from \\000 to \\255")?);
                 rest = &rest[3..];
             }
             [byte, ..] => {
