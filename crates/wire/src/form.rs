@@ -18,6 +18,8 @@ pub enum Form {
     Name,
     /// A character string.
     Text,
+    /// A character string of letters and digits, never quoted.
+    Tag,
     /// A second character string that may be missing.
     OptionalText,
     /// Character strings to the end, at least one.
@@ -188,7 +190,7 @@ pub fn forms(rtype: Rtype) -> Option<&'static [(Form, &'static str)]> {
         Rtype::EUI48 => &[(Mac(6), "Address")],
         Rtype::EUI64 => &[(Mac(8), "Address")],
         Rtype::URI => &[(U16, "Priority"), (U16, "Weight"), (Octets, "Target")],
-        Rtype::CAA => &[(U8, "Flag"), (Text, "Tag"), (Octets, "Value")],
+        Rtype::CAA => &[(U8, "Flag"), (Tag, "Tag"), (Octets, "Value")],
         Rtype::AMTRELAY => &[(U8, "value"), (Relay, "value")],
         Rtype::RESINFO => &[(Texts, "Resinfo")],
         Rtype::WALLET => &[(Texts, "Txt")],

@@ -12,6 +12,7 @@ mod list;
 mod man;
 mod migrate;
 mod serve;
+mod zone;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -41,6 +42,7 @@ commands! {
     Serve(serve),
     Check(check),
     Explain(explain),
+    Zone(zone),
     Plugins(list),
     Example(example),
     Completions(completions),
@@ -66,6 +68,7 @@ Examples:
   rhumb example                          serve an example on port 1053 and print queries to try
   rhumb check Corefile                   report errors and warnings in a Corefile
   rhumb check --migrate old/Corefile     replace options that CoreDNS has removed
+  rhumb zone check db.example.org        report errors and warnings in a zone file
   rhumb explain web.shop.example         show the answer of ./Corefile to a query, and why
   rhumb serve --conf Corefile            serve a Corefile
   rhumb -conf Corefile -dns.port 1053    the same on port 1053, with CoreDNS's flags

@@ -38,7 +38,7 @@ fn in_folder(folder: &Path, args: &[&str]) -> (i32, String, String) {
 fn help_texts() {
     insta::assert_snapshot!("help", run(&["--help"]).1);
     insta::assert_snapshot!("help-short", run(&["-h"]).1);
-    for command in ["serve", "check", "explain", "plugins", "example", "completions", "man"] {
+    for command in ["serve", "check", "zone", "explain", "plugins", "example", "completions", "man"] {
         let (code, text, _) = run(&[command, "--help"]);
         assert_eq!(code, 0);
         insta::assert_snapshot!(format!("help-{command}"), text);
@@ -135,6 +135,54 @@ fn check() {
     let (code, text, _) = in_folder(folder.path(), &["check", "--output", "json", "bad", "Corefile"]);
     assert_eq!(code, 1);
     insta::assert_snapshot!("check-json", text);
+}
+
+#[test]
+fn zone_check() {
+    let folder = tempfile::tempdir().unwrap();
+    let soa = "@ 60 IN SOA ns host 7 2 3 4 5\n";
+    for (file, text) in [
+        ("db.example.org", &format!("{soa}@ NS ns\nns A 192.0.2.1\n")),
+        ("example.org.zone", &format!("{soa}@ NS ns\n")),
+        ("absolute", &format!("$ORIGIN example.net.\n{soa}$INCLUDE sub/part\n")),
+        ("relative", &soa.to_owned()),
+        ("bad.zone", &format!("{soa}a A 192.0.2\nb TXT\n")),
+    ] {
+        fs::write(folder.path().join(file), text).unwrap();
+    }
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    fs::write(folder.path().join("sub/part"), "a A 192.0.2.1\n$INCLUDE more\n").unwrap();
+    fs::write(folder.path().join("sub/more"), "b A 192.0.2.2\n").unwrap();
+    for (args, code, stdout, stderr) in [
+        (&["db.example.org"][..], 0, "db.example.org: ok (zone example.org., 3 records, serial 7)\n", ""),
+        (
+            &["example.org.zone"],
+            0,
+            "example.org.zone:2:1: warning: example.org.: NS ns.example.org. has no address in the zone\n\
+             example.org.zone: ok (zone example.org., 2 records, serial 7)\n",
+            "",
+        ),
+        (&["absolute"], 0, "absolute: ok (zone example.net., 3 records, serial 7)\n", ""),
+        (
+            &["relative"],
+            1,
+            "",
+            "relative: the name of the zone is not clear from the file; give it with --origin ZONE\n",
+        ),
+        (&["--origin", "a.b", "relative"], 0, "relative: ok (zone a.b., 1 records, serial 7)\n", ""),
+        (&["--origin", "a..b", "relative"], 1, "", "--origin a..b: a label is empty\n"),
+        (
+            &["bad.zone"],
+            1,
+            "bad.zone:2:5: A: expected an IPv4 address, got '192.0.2'\n\
+             bad.zone:3:6: TXT: expected the data of the record, got the end of the line\n",
+            "",
+        ),
+        (&["nowhere"], 1, "", "nowhere: No such file or directory (os error 2)\n"),
+    ] {
+        let found = in_folder(folder.path(), &[&["zone", "check"], args].concat());
+        assert_eq!(found, (code, stdout.to_owned(), stderr.to_owned()), "{args:?}");
+    }
 }
 
 const OLD: &str = "\

@@ -15,6 +15,7 @@ mod compare_resolver;
 mod compare_scripts;
 mod compare_templates;
 mod compare_verdicts;
+mod compare_zones;
 mod deploy;
 mod example;
 mod explain_cluster;

@@ -70,6 +70,11 @@ impl<'a> FieldWriter<'a> {
                 self.word(&quoted(text));
                 Some(())
             }
+            Form::Tag => {
+                let tag = std::str::from_utf8(self.counted()?).ok()?;
+                let is_tag = !tag.is_empty() && tag.bytes().all(|byte| byte.is_ascii_alphanumeric());
+                is_tag.then(|| self.word(tag))
+            }
             Form::OptionalText if self.rest.is_empty() => Some(()),
             Form::OptionalText => self.field(Form::Text),
             Form::Texts => {

@@ -74,7 +74,16 @@ impl<'a> Fields<'_, 'a> {
                 std::str::from_utf8(text).ok()?.parse().ok().map(|address: Ipv6Addr| address.octets())
             }),
             Form::Name => self.name(),
-            Form::Text | Form::OptionalText => self.text_field(form),
+            Form::Tag if self.strict => {
+                let token = self.tokens.peek().clone();
+                let start = self.out.len() + 1;
+                self.string()?;
+                match self.out.get(start..) {
+                    Some([_, ..]) if self.out[start..].iter().all(u8::is_ascii_alphanumeric) => Ok(()),
+                    _ => Err(self.bad("letters and digits", &token)),
+                }
+            }
+            Form::Text | Form::Tag | Form::OptionalText => self.text_field(form),
             Form::Texts => {
                 for text in self.texts()? {
                     self.text(&text);
@@ -404,17 +413,25 @@ impl<'a> Fields<'_, 'a> {
     fn locator(&mut self) -> Result<(), Problem> {
         let token = self.next();
         let text = &token.text[..];
-        let colons = [4, 9, 14].map(|at| text.get(at) == Some(&b':'));
-        // miekg/dns accepts one colon, and ignores what follows.
-        let shaped = match self.strict {
-            true => text.len() == 19 && colons == [true; 3],
-            false => text.len() >= 19 && colons != [false; 3],
+        let octets = if self.strict {
+            let group = |group: &[u8]| {
+                let group = std::str::from_utf8(group)
+                    .ok()
+                    .filter(|group| group.len() <= 4 && !group.starts_with('+'));
+                u16::from_str_radix(group?, 16).ok().map(u16::to_be_bytes)
+            };
+            let groups: Option<Vec<[u8; 2]>> = text.split(|byte| *byte == b':').map(group).collect();
+            groups.map(|groups| groups.concat())
+        } else {
+            // miekg/dns accepts one colon, and ignores what follows.
+            let has_colon = [4, 9, 14].iter().any(|at| text.get(*at) == Some(&b':'));
+            let groups: Vec<u8> =
+                text.chunks(5).take(4).flat_map(|group| group.iter().take(4)).copied().collect();
+            BASE16.decode(&groups).filter(|_| has_colon)
         };
-        let groups: Vec<u8> =
-            text.chunks(5).take(4).flat_map(|group| group.iter().take(4)).copied().collect();
-        let octets = BASE16.decode(&groups).filter(|octets| shaped && octets.len() == 8);
+        let octets = octets.filter(|octets| octets.len() == 8);
         let octets = octets.ok_or_else(|| {
-            self.bad("four groups of four hexadecimal digits with colons", &token)
+            self.bad("four groups of hexadecimal digits with colons", &token)
                 .renamed("bad NID/L64 NodeID/Locator64")
         })?;
         self.out.extend_from_slice(&octets);

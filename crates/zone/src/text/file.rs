@@ -10,12 +10,14 @@ mod generate;
 mod lex;
 #[cfg(test)]
 mod tests;
+mod warn;
 
 use std::fmt;
 use std::ops::ControlFlow;
 
 use generate::LineTemplate;
 use lex::FileLexer;
+use wire::form::{Form, forms};
 use wire::{Class, Name, NameBuf, Rtype};
 
 use super::data::grammar;
@@ -79,20 +81,39 @@ impl FileError {
     fn new(position: Position<'_>, message: String) -> FileError {
         FileError { file: position.file.to_owned(), line: position.line, column: position.column, message }
     }
+
+    /// `FILE:LINE:COLUMN`, or the file alone.
+    pub fn place(&self) -> String {
+        match self.line {
+            0 => self.file.clone(),
+            _ => format!("{}:{}:{}", self.file, self.line, self.column),
+        }
+    }
 }
 
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => write!(f, "{}: {}", self.file, self.message),
-            _ => write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message),
-        }
+        write!(f, "{}: {}", self.place(), self.message)
     }
 }
 
 impl std::error::Error for FileError {}
 
 impl ZoneFile<'_> {
+    /// The owner of the first SOA record, if it does not depend on the origin that the file is read with.
+    pub fn absolute_origin(name: &str, text: &[u8], source: &mut dyn Source) -> Option<NameBuf> {
+        let unknown = NameBuf::parse("unknown\\000origin").ok()?;
+        let mut found = None;
+        // The text may have errors; whoever loads it reports them.
+        let _ = ZoneFile { name, text, origin: &unknown }.read(source, &mut |record, _| {
+            if record.rtype == Rtype::SOA && found.is_none() {
+                found = Some(record.owner.to_buf());
+            }
+            Ok(())
+        });
+        found.filter(|origin| !origin.as_name().is_under(unknown.as_name()))
+    }
+
     /// Calls `each` with all records. An error that it returns is reported at the record's position.
     pub fn read(
         &self,
@@ -135,7 +156,12 @@ impl ZoneFile<'_> {
             Refusal::Several { owner, rtype } => (owner, [*rtype, *rtype]),
             Refusal::CnameAndOther { owner, other } => (owner, [Rtype::CNAME, *other]),
             _ => {
-                return FileError { file: self.name.into(), line: 0, column: 0, message: refusal.to_string() };
+                return FileError {
+                    file: self.name.into(),
+                    line: 0,
+                    column: 0,
+                    message: refusal.to_string(),
+                };
             }
         };
         let mut found =
@@ -365,13 +391,21 @@ impl Reader<'_> {
         let range = generate::range(&start.text).map_err(refused)?;
         skip_blank(lexer);
         let mut text = Vec::new();
+        let mut rtype = None;
         loop {
             let token = lexer.next();
             match token.kind {
                 _ if token.bad => return Err(Problem::from_lexer(&token)),
                 Kind::Newline | Kind::End => break,
-                _ => text.extend_from_slice(&token.text),
+                // BIND reads one word of data; quotes only make one of several, except around strings.
+                Kind::Quote if rtype.is_some_and(|rtype| !has_strings(rtype)) => continue,
+                Kind::Text if rtype.is_none() && !text.is_empty() => {
+                    let word = std::str::from_utf8(&token.text).unwrap_or_default();
+                    rtype = Rtype::from_zone_name(word).filter(|_| Class::from_zone_name(word).is_none());
+                }
+                _ => {}
             }
+            text.extend_from_slice(&token.text);
         }
         let template = LineTemplate::parse(&text).map_err(refused)?;
         let mut line = Vec::new();
@@ -390,6 +424,13 @@ impl Reader<'_> {
         }
         Ok(ControlFlow::Continue(()))
     }
+}
+
+fn has_strings(rtype: Rtype) -> bool {
+    let is_string = |form| {
+        matches!(form, Form::Text | Form::Texts | Form::OptionalText | Form::Octets | Form::Parameters)
+    };
+    forms(rtype).is_none_or(|forms| forms.iter().any(|(form, _)| is_string(*form)))
 }
 
 const TTL: &str = "a TTL such as 3600 or 1h";

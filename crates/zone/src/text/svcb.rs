@@ -68,12 +68,19 @@ impl<'a> Fields<'_, 'a> {
                             value = Some(self.quoted_value(&mut token)?);
                         }
                     }
-                    let key = key_number(key);
+                    // RFC 9460 §2.1: a value after a number is only octets, also that of a known key.
+                    let by_number = key.starts_with(b"key");
+                    let key = key_number(key, self.strict);
                     if key == RESERVED {
                         return Err(bad_key(self, &token));
                     }
                     // miekg/dns drops the message of an invalid value.
-                    let value = parameter(key, &value.unwrap_or_default()).map_err(|message| {
+                    let value = value.unwrap_or_default();
+                    let read = match by_number {
+                        true => opaque_parameter(key, &value).map(Some),
+                        false => parameter(key, &value, self.strict),
+                    };
+                    let value = read.map_err(|message| {
                         Problem::new("", &start).expected(message).reported_at(&token, self.strict)
                     })?;
                     match value {
@@ -109,21 +116,29 @@ impl<'a> Fields<'_, 'a> {
     }
 }
 
-fn key_number(name: &[u8]) -> u16 {
+fn key_number(name: &[u8], strict: bool) -> u16 {
     if let Some(digits) = name.strip_prefix(b"key") {
         let found = number(digits, u64::from(u16::MAX) - 1).map(|key| key as u16);
-        // Known keys must be written by name.
-        return found.filter(|key| digits[0] != b'0' && *key > OHTTP).unwrap_or(RESERVED);
+        // miekg/dns refuses known keys unless they are written by name.
+        let plain = digits.len() == 1 || digits.first() != Some(&b'0');
+        return found.filter(|key| plain && (strict || *key > OHTTP)).unwrap_or(RESERVED);
     }
     PARAMETERS.iter().find(|(known, _)| known.as_bytes() == name).map_or(RESERVED, |(_, key)| *key)
 }
 
 /// A parameter's value in wire format; `None` if it has none.
-fn parameter(key: u16, text: &[u8]) -> Result<Option<Vec<u8>>, String> {
+fn parameter(key: u16, text: &[u8], strict: bool) -> Result<Option<Vec<u8>>, String> {
+    if strict && text.is_empty() && matches!(key, MANDATORY | ALPN | ECH) {
+        let name = PARAMETERS.iter().find(|(_, number)| *number == key).map_or("", |(name, _)| name);
+        return Err(format!("{name}: expected a value"));
+    }
     let value = match key {
         MANDATORY => {
             let keys = text.split(|byte| *byte == b',').filter(|_| !text.is_empty());
-            let mut keys: Vec<u16> = keys.map(key_number).collect();
+            let mut keys: Vec<u16> = keys.map(|key| key_number(key, strict)).collect();
+            if strict && keys.contains(&RESERVED) {
+                return Err("mandatory: expected parameter names with commas".into());
+            }
             if text.ends_with(b",") {
                 keys.pop();
             }
@@ -144,9 +159,13 @@ fn parameter(key: u16, text: &[u8]) -> Result<Option<Vec<u8>>, String> {
         IPV6_HINT => ipv6_hints(text)?,
         ECH => base64(text).ok_or("ech: expected base 64")?,
         DOH_PATH => opaque(text).map_err(|message| format!("dohpath: {message}"))?,
-        _ => opaque(text).map_err(|message| format!("key{key}: {message}"))?,
+        _ => opaque_parameter(key, text)?,
     };
     Ok(Some(value))
+}
+
+fn opaque_parameter(key: u16, text: &[u8]) -> Result<Vec<u8>, String> {
+    opaque(text).map_err(|message| format!("key{key}: {message}"))
 }
 
 /// Protocol identifiers, each after its length; a comma or backslash inside one is escaped twice.

@@ -252,7 +252,7 @@ const EVERY_TYPE: &[&str] = &[
     "EUI48 00-00-5e-00-53-2a",
     "EUI64 00-00-5e-ef-10-00-00-2a",
     r#"URI 10 1 "ftp://a/b""#,
-    r#"CAA 0 "issue" "ca.example""#,
+    r#"CAA 0 issue "ca.example""#,
     r#"AVC "a""#,
     "AMTRELAY 10 0 1 203.0.113.15",
     "AMTRELAY 10 1 3 a.",
@@ -287,10 +287,16 @@ fn other_forms() {
         ("LOC 52 14 N 8 E 10", "LOC 52 14 0.000 N 8 0 0.000 E 10.00m 1.00m 10000.00m 10.00m"),
         ("NSAP 0x47.0005.80", "NSAP 0x47000580"),
         ("NAPTR 1 2 u e2u a .", r#"NAPTR 1 2 "u" "e2u" "a" ."#),
-        ("CAA 0 issue ca", r#"CAA 0 "issue" "ca""#),
+        ("CAA 0 \"issue\" ca", r#"CAA 0 issue "ca""#),
+        ("CAA 0 is-sue ca", ""),
         ("CERT PKIX 1 rsasha256 Zm9v", "CERT 1 1 8 Zm9v"),
         ("SOA a b 1 1h 2m 3 4", "SOA a.ex. b.ex. 1 3600 120 3 4"),
         (r"\# 4 0a000001", ""),
+        ("NID 1 14:4FFF:0:ee64", "NID 1 0014:4fff:0000:ee64"),
+        ("NID 1 14:4FFF:0", ""),
+        ("SVCB 1 . key3=\"\\001\\187\"", "SVCB 1 . port=443"),
+        ("SVCB 1 . mandatory=x", ""),
+        ("SVCB 1 . alpn=", ""),
         ("SVCB 1 . port=443 alpn=h2", r#"SVCB 1 . alpn="h2" port=443"#),
     ] {
         let found = read(&format!("$TTL 3600\na {text}"));
@@ -317,6 +323,45 @@ fn refusals_of_the_zone_have_a_position() {
             ZoneFile { name: "z", text: text.as_bytes(), origin: &origin }.load(&mut NoIncludes).unwrap_err();
         let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(errors.join("\n"), expected, "{text}");
+    }
+}
+
+#[test]
+fn warnings_of_a_zone() {
+    let soa = "@ 5 SOA a b 1 2 3 4 5\n";
+    for (text, expected) in [
+        ("@ NS ns\nns A 10.0.0.1\n@ NS ns.other.", ""),
+        ("@ NS ns", "z:2:1: ex.: NS ns.ex. has no address in the zone"),
+        ("@ NS ns.w\n*.w AAAA ::1", ""),
+        (
+            "c NS ns.c\nc NS ns.d\nd NS ns.d\nns.d A 10.0.0.1",
+            "z:2:1: c.ex.: NS ns.c.ex. has no address in the zone",
+        ),
+        ("c NS ns.d\nd NS ns.other.", ""),
+        ("@ MX 10 a\na CNAME b\nb A 10.0.0.1", "z:2:1: ex.: MX a.ex. is an alias (RFC 2181 §10.3)"),
+        ("a CNAME b\nb CNAME c\nc A 10.0.0.1", "z:2:1: a.ex.: CNAME b.ex. is an alias"),
+        ("a 5 A 10.0.0.1\na 6 A 10.0.0.2", "z:3:1: a.ex.: TTL 6 is not used: the first A record has TTL 5"),
+    ] {
+        let origin = NameBuf::parse("ex").unwrap();
+        let text = format!("{soa}{text}");
+        let file = ZoneFile { name: "z", text: text.as_bytes(), origin: &origin };
+        let warnings = file.warnings(&file.load(&mut NoIncludes).unwrap(), &mut NoIncludes);
+        let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(warnings.join("\n"), expected, "{text}");
+    }
+}
+
+#[test]
+fn the_origin_may_be_in_the_file() {
+    for (text, expected) in [
+        ("ex.org. SOA a b 1 2 3 4 5", Some("ex.org.")),
+        ("$ORIGIN ex.org.\na A x\n@ SOA a b 1 2 3 4 5", Some("ex.org.")),
+        ("@ SOA a b 1 2 3 4 5", None),
+        ("$ORIGIN org\nex SOA a b 1 2 3 4 5", None),
+        ("", None),
+    ] {
+        let origin = ZoneFile::absolute_origin("z", text.as_bytes(), &mut NoIncludes);
+        assert_eq!(origin.map(|origin| origin.to_string()).as_deref(), expected, "{text}");
     }
 }
 
