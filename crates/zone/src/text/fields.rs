@@ -89,8 +89,8 @@ impl<'l, 'a> Fields<'l, 'a> {
 
     pub fn name(&mut self) -> Result<(), Problem> {
         let token = self.next();
-        let is_name = !token.bad && token.kind == Kind::Text || !self.strict && !token.bad;
-        if is_name && push_name(&token.text, self.origin, self.out) {
+        let is_word = !token.bad && (token.kind == Kind::Text || !self.strict);
+        if is_word && push_name(&token.text, self.origin, self.out) {
             return Ok(());
         }
         Err(self.bad(NAME, &token))
