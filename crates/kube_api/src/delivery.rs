@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A consumer guards its own work against panics. A panic that it does not catch restarts this task: all consumers are
-//! made anew and every feed is listed again.
+//! created again and every feed is listed again.
 
 mod feed;
 

@@ -69,7 +69,7 @@ pub(crate) struct Reflector<R> {
     method: ListMethod,
     audit: Audit,
     census: CensusHealth,
-    /// What consumers were told last.
+    /// The availability last reported to consumers.
     reported: Option<Availability>,
 }
 

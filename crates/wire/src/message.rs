@@ -46,7 +46,7 @@ pub struct Reader<'a> {
     message: &'a [u8],
     at: usize,
     header: Header,
-    /// What is left of question, answer, authority and additional.
+    /// Records still to read in question, answer, authority and additional section.
     left: [u16; 4],
     owner: NameBuf,
     data: Vec<u8>,
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         self.header
     }
 
-    /// The offset of what is read next.
+    /// The offset of the next question or record.
     pub fn position(&self) -> usize {
         self.at
     }

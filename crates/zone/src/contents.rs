@@ -8,9 +8,10 @@ mod tests;
 use wire::{Class, Name, NameBuf, Rtype};
 
 use crate::key::{self, Key};
-use crate::record::{Record, Refusal, Soa};
+use crate::record::{Refusal, Soa};
 use crate::set::{RecordSet, Sets};
 use crate::tree::Tree;
+use wire::message::Record;
 
 pub use build::Builder;
 pub use edit::Editor;
@@ -95,13 +96,13 @@ impl Contents {
         }
     }
 
-    /// Checks a record by itself; its key if a zone may have it.
+    /// Checks a record without regard to others and returns the key of its owner.
     fn admit(&self, record: &Record<'_>) -> Result<Key, Refusal> {
         admit(record, self.origin(), self.class)
     }
 }
 
-/// Checks a record by itself; its key if a zone may have it.
+/// Checks a record without regard to others and returns the key of its owner.
 fn admit(record: &Record<'_>, origin: Name<'_>, class: Class) -> Result<Key, Refusal> {
     let owner = || record.owner.to_string();
     if record.class != class {

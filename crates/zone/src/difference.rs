@@ -7,8 +7,9 @@ use wire::{Name, Rtype};
 
 use crate::contents::Contents;
 use crate::key;
-use crate::record::{Record, RecordList};
+use crate::record::RecordList;
 use crate::set::{Sets, compare_data};
+use wire::message::Record;
 
 /// Records removed and added between two serials, in canonical order and without the SOAs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod tree;
 pub use answer::answer;
 pub use contents::{Builder, Contents, Editor};
 pub use difference::{Difference, History};
-pub use record::{Record, RecordList, Refusal, Soa, is_newer};
+pub use record::{RecordList, Refusal, Soa, is_newer};
 pub use set::{RecordSet, Sets};
 pub use text::{FileError, NoIncludes, Position, Source, ZoneError, ZoneFile, ZoneRecord, write_zone};
+pub use wire::message::Record;

@@ -1,18 +1,9 @@
-//! Records as values, and lists of them in wire form.
+//! Lists of records in wire form, the fields of a SOA, and reasons to refuse a record.
 
 use std::fmt;
 
+use wire::message::Record;
 use wire::{Class, Name, NameBuf, Rtype};
-
-/// A record with borrowed parts; RDATA is uncompressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Record<'a> {
-    pub owner: Name<'a>,
-    pub rtype: Rtype,
-    pub class: Class,
-    pub ttl: u32,
-    pub data: &'a [u8],
-}
 
 /// Records in uncompressed wire form, one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

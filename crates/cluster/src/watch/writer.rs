@@ -4,7 +4,7 @@
 //! kube_api ──→ event ──→ quarantine ──→ Index ──→ Snapshot ──→ queries
 //!    ↑                       ↑            │ panics
 //!    │                       └────────────┤ on an object: it is quarantined, the tables are rebuilt from the others
-//!    └────── every kind is relisted ──────┘ elsewhere: the writer is made anew, with an empty index
+//!    └────── every kind is relisted ──────┘ elsewhere: the writer restarts with an empty index
 //! ```
 //!
 //! After a restart the writer publishes nothing before all kinds of the published snapshot were listed.

@@ -19,7 +19,7 @@ pub(super) trait Feed: Send {
     /// Delivers the batch.
     fn deliver(&mut self, consumers: &mut Consumers);
     fn leave(&mut self, consumer: u64);
-    /// The consumers were made anew and need a list.
+    /// The consumers were created again and need a list.
     fn restart(&mut self, consumers: &mut Consumers);
     fn as_any(&mut self) -> &mut dyn Any;
 }

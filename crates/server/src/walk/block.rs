@@ -76,7 +76,7 @@ impl Block {
             wants_sign: mask(Hooks::SIGN),
             wants_parts: mask(Hooks::PARTS),
             filters: offers.all().into_iter().map(|offered| offered.value).collect(),
-            // Who is not in the chain has no slot.
+            // A plugin outside the chain has no slot.
             metadata: metadata.map(|it| (it.position.unwrap_or(usize::MAX), it.value)).collect(),
             settings,
             offers,

@@ -43,7 +43,7 @@ enum Waiter {
     Nobody,
     /// A future of this thread.
     Future(Waker),
-    /// A task on another thread, which is told everything at once; also how long its socket took to open.
+    /// A task on another thread, which receives the whole result; also how long its socket took to open.
     Task(oneshot::Sender<Outcome>, Option<Duration>),
 }
 

@@ -6,9 +6,10 @@ use wire::{Class, Name, NameBuf, Rtype};
 
 use super::{Contents, admit, check_owner, count, is_cut};
 use crate::key;
-use crate::record::{Record, Refusal};
+use crate::record::Refusal;
 use crate::set::{Sets, compare_data, covered, order, pack_set};
 use crate::tree::Tree;
+use wire::message::Record;
 
 /// Collects records; sorted once at the end, so that a million takes about a second.
 pub struct Builder {

@@ -7,8 +7,9 @@ use wire::{Name, Rtype};
 use super::{Contents, check_owner, count, is_cut};
 use crate::difference::Difference;
 use crate::key::{self, Key};
-use crate::record::{Record, Refusal};
+use crate::record::Refusal;
 use crate::set::{OwnedSets, Sets};
+use wire::message::Record;
 
 /// Changes to a zone that become visible together or not at all.
 pub struct Editor<'c> {

@@ -25,7 +25,8 @@ use super::fields::{Fields, NAME, end_of_line, period, push_name, unescaped};
 use super::lex::{Kind, Token, Tokens};
 use super::{DEFAULT_TTL, Problem};
 use crate::contents::{Builder, Contents};
-use crate::record::{Record, Refusal, Soa};
+use crate::record::{Refusal, Soa};
+use wire::message::Record;
 
 /// Errors of one file after which reading stops.
 const MAX_ERRORS: usize = 20;

@@ -4,7 +4,7 @@ use wire::{Name, Rtype};
 
 use super::{FileError, Source, ZoneFile};
 use crate::contents::Contents;
-use crate::record::Record;
+use wire::message::Record;
 
 impl ZoneFile<'_> {
     /// The likely mistakes in a file that loaded, with their positions. It is read a second time.
